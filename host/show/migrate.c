@@ -100,6 +100,20 @@ static void fill_path(struct sheet *sheet, const struct migrate_path *path)
     sheet_bool(sheet, "auto_converge", path->auto_converge);
 }
 
+static void fill_settings(struct sheet *sheet, const struct migrate_settings *settings)
+{
+    sheet_group(sheet, "settings");
+    sheet_text(sheet, "source", settings->source);
+    sheet_real(sheet, "bandwidth_bytes_per_second", settings->bandwidth_bytes_s);
+    sheet_real(sheet, "switchover_bytes_per_second", settings->switchover_bytes_s);
+    sheet_real(sheet, "downtime_s", settings->downtime_s);
+    if (settings->has_capabilities)
+        sheet_bits(sheet, "capabilities", settings->capabilities, migrate_capability_name);
+    else
+        sheet_json(sheet, "capabilities", json_null());
+    sheet_close(sheet);
+}
+
 static void fill_rounds(struct sheet *sheet, const struct migrate_forecast *forecast)
 {
     sheet_list(sheet, "rounds", columns, COUNT(columns));
@@ -139,6 +153,7 @@ static void fill(struct sheet *sheet, const struct migrate_report *report)
     migrate_fill_range(sheet, "postcopy_seconds", &forecast->postcopy_s, 1e-3);
     sheet_real(sheet, "throttle", forecast->throttle);
     fill_path(sheet, report->path);
+    fill_settings(sheet, report->settings);
     fill_points(sheet, guest);
     sheet_real(sheet, "cpu_seconds", report->cpu_s);
     sheet_count(sheet, "n_rounds", forecast->n_rounds);
@@ -214,6 +229,42 @@ static void print_postcopy(const struct migrate_forecast *forecast)
            range_text(seconds, sizeof(seconds), &forecast->postcopy_s, seconds_text));
 }
 
+static void print_capabilities(const struct migrate_settings *settings)
+{
+    for (unsigned i = 0; migrate_capability_name(i); i++)
+        if (settings->capabilities & (1U << i))
+            printf("%s is on: %s\n", migrate_capability_name(i), migrate_capability_effect(i));
+}
+
+/* "128.0 MiB/s", "-" */
+static char *speed_text(char *text, size_t size, double bytes_s)
+{
+    char bytes[32];
+
+    if (isnan(bytes_s))
+        snprintf(text, size, "-");
+    else
+        snprintf(text, size, "%s/s", bytes_text(bytes, sizeof(bytes), bytes_s));
+    return text;
+}
+
+static void explain_settings(const struct migrate_settings *settings)
+{
+    char bandwidth[48], switchover[48], downtime[32];
+
+    printf("set for this guest (%s): max-bandwidth %s, avail-switchover-bandwidth %s,\n"
+           "downtime-limit %s; capabilities %s\n",
+           settings->source ? settings->source : "not known",
+           speed_text(bandwidth, sizeof(bandwidth), settings->bandwidth_bytes_s),
+           speed_text(switchover, sizeof(switchover), settings->switchover_bytes_s),
+           isnan(settings->downtime_s)
+               ? "-"
+               : seconds_text(downtime, sizeof(downtime), settings->downtime_s),
+           !settings->has_capabilities ? "-"
+           : settings->capabilities    ? "as above"
+                                       : "none of note");
+}
+
 static void explain(const struct migrate_report *report)
 {
     const struct migrate_path *path = report->path;
@@ -237,9 +288,12 @@ static void explain(const struct migrate_report *report)
         range_text(bandwidth, sizeof(bandwidth), &path->bandwidth_bytes_s, bytes_text),
         bytes_text(rest, sizeof(rest),
                    path->downtime_s *
-                       fmin(path->bandwidth_bytes_s.value, path->link_bytes_s.value)),
+                       (path->switchover_bytes_s > 0
+                            ? path->switchover_bytes_s
+                            : fmin(path->bandwidth_bytes_s.value, path->link_bytes_s.value))),
         range_text(link, sizeof(link), &path->link_bytes_s, bytes_text),
         range_text(state, sizeof(state), &path->device_s, seconds_text));
+    explain_settings(report->settings);
     printf("not seen: what devices write by themselves (VFIO, vhost), and what QEMU writes.\n");
 }
 
@@ -257,6 +311,7 @@ static void print_sentences(const struct migrate_report *report)
             "it takes less time\n");
     print_enough(forecast);
     print_postcopy(forecast);
+    print_capabilities(report->settings);
     if (report->explain)
         explain(report);
 }

@@ -5,6 +5,7 @@
 
 #include "decide/migrate/curve_file.h"
 #include "decide/migrate/forecast.h"
+#include "decide/migrate/settings.h"
 #include "decide/plan/price.h"
 #include "history/history.h"
 #include "show/sheet.h"
@@ -12,6 +13,7 @@
 struct migrate_report {
     const struct migrate_guest *guest;
     struct migrate_range filled_bytes;
+    const struct migrate_settings *settings;
     const struct migrate_path *path;
     const struct migrate_forecast *forecast;
     double cpu_s; /* of the measurement; NAN: from a file */

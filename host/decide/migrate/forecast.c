@@ -34,7 +34,7 @@ struct way {
     const struct write_curve *writes;
     enum dirty_bound bound;
     double ram_bytes, filled_bytes;
-    double bandwidth_bytes_s, link_bytes_s, downtime_s, device_s, zero_page_s;
+    double bandwidth_bytes_s, link_bytes_s, switchover_bytes_s, downtime_s, device_s, zero_page_s;
     double late;    /* a slice lasts so much longer than it should */
     double tracked; /* share of a round's time in which writes are seen */
     bool auto_converge;
@@ -82,7 +82,9 @@ static double slice_bytes(const struct way *way)
 
 static double threshold_bytes(const struct way *way)
 {
-    return wire_bytes_s(way) * way->downtime_s;
+    const double speed = way->switchover_bytes_s > 0 ? way->switchover_bytes_s : wire_bytes_s(way);
+
+    return speed * way->downtime_s;
 }
 
 /*
@@ -235,6 +237,7 @@ static struct way way_of(const struct migrate_memory *memory, const struct migra
         .filled_bytes = cost(&memory->filled_bytes, bound),
         .bandwidth_bytes_s = speed(&path->bandwidth_bytes_s, bound),
         .link_bytes_s = speed(&path->link_bytes_s, bound),
+        .switchover_bytes_s = path->switchover_bytes_s,
         .downtime_s = path->downtime_s,
         .device_s = cost(&path->device_s, bound),
         .zero_page_s = cost(&path->zero_page_s, bound),

@@ -55,11 +55,12 @@ struct migrate_memory {
 struct migrate_path {
     struct migrate_range bandwidth_bytes_s; /* the limit of the rounds */
     struct migrate_range link_bytes_s;      /* the connection without that limit */
-    double downtime_s;                      /* allowed */
-    struct migrate_range device_s;          /* standstill for all but RAM */
-    struct migrate_range zero_page_s;       /* time to find a page of zeroes on either side */
-    bool tracks_pieces;                     /* KVM: see above */
-    bool auto_converge;                     /* QEMU slows the guest down until it converges */
+    double switchover_bytes_s;     /* QEMU's avail-switchover-bandwidth; 0: the speed it measured */
+    double downtime_s;             /* allowed */
+    struct migrate_range device_s; /* standstill for all but RAM */
+    struct migrate_range zero_page_s; /* time to find a page of zeroes on either side */
+    bool tracks_pieces;               /* KVM: see above */
+    bool auto_converge;               /* QEMU slows the guest down until it converges */
 };
 
 enum migrate_verdict {

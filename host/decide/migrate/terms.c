@@ -34,6 +34,7 @@ struct migrate_path migrate_path_of(const struct migrate_terms *terms, bool kvm)
         .bandwidth_bytes_s = within(bandwidth, BANDWIDTH_SHARE),
         .link_bytes_s = within(has_link ? terms->link_bytes_s : bandwidth,
                                has_link ? LINK_SHARE : BANDWIDTH_SHARE),
+        .switchover_bytes_s = terms->switchover_bytes_s,
         .downtime_s = terms->downtime_s,
         .device_s = times(terms->state_s, STATE_TIMES),
         .zero_page_s = times(STREAM_PAGE_BYTES / zeroes, given ? ZEROES_GIVEN_TIMES : ZEROES_TIMES),

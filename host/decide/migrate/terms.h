@@ -7,11 +7,12 @@
 
 struct migrate_terms {
     /* Speeds; 0: not given */
-    double bandwidth_bytes_s; /* the limit of the rounds */
-    double link_bytes_s;      /* the connection without that limit */
-    double zeroes_bytes_s;    /* at which both hosts pass over pages of zeroes */
-    double downtime_s;        /* allowed */
-    double state_s;           /* standstill for all but memory */
+    double bandwidth_bytes_s;  /* the limit of the rounds */
+    double link_bytes_s;       /* the connection without that limit */
+    double zeroes_bytes_s;     /* at which both hosts pass over pages of zeroes */
+    double switchover_bytes_s; /* by which QEMU decides to stop the guest; 0: as it was sent */
+    double downtime_s;         /* allowed */
+    double state_s;            /* standstill for all but memory */
     bool auto_converge;
 };
 

@@ -98,6 +98,9 @@ PASS_ON(int, virDomainListGetStats,
         (doms, stats, retStats, flags))
 PASS_ON(virDomainPtr, virDomainLookupByUUIDString, (virConnectPtr conn, const char *uuid),
         (conn, uuid))
+PASS_ON(int, virDomainMigrateGetMaxDowntime,
+        (virDomainPtr domain, unsigned long long *downtime, unsigned int flags),
+        (domain, downtime, flags))
 PASS_ON(int, virDomainResume, (virDomainPtr domain), (domain))
 PASS_ON(int, virDomainSetMemoryFlags,
         (virDomainPtr domain, unsigned long memory, unsigned int flags), (domain, memory, flags))

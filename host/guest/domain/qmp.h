@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file qmp.h  A client for QEMU's machine protocol, limited to suspending a guest without libvirt.
+ * @file qmp.h  A client for QEMU's machine protocol: it suspends a guest without libvirt, and
+ * asks what is set for its migration.
  *
  * Each line is one JSON object; QEMU answers a command by "return" or "error" with the command's
  * id, and events may come in between (QEMU 7.2 docs/interop/qmp-spec.txt). QEMU's data may contain

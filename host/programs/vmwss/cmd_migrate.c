@@ -3,6 +3,7 @@
  */
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "programs/vmwss/migrate_ask.h"
 #include "programs/vmwss/migrate_at.h"
 #include "programs/vmwss/migrate_terms.h"
 #include "programs/vmwss/sampling.h"
@@ -16,6 +17,7 @@
 struct options {
     struct sampling_choice sampling; /* must be first: see session.h */
     struct migrate_terms terms;
+    struct migrate_settings settings; /* of the guest itself */
     const char *curve;
     const char *at;
     bool explain;
@@ -69,7 +71,9 @@ static int parse_options(struct options *options, int argc, char **argv)
 {
     static const double windows[] = {WRITE_WINDOWS_S};
 
-    *options = (struct options){.terms = MIGRATE_TERMS_DEFAULT};
+    *options = (struct options){.terms = MIGRATE_TERMS_DEFAULT,
+                                .settings = MIGRATE_SETTINGS_UNKNOWN};
+    options->terms.downtime_s = NAN; /* the guest may have its own */
     options->sampling.n_windows = COUNT(windows);
     memcpy(options->sampling.window_s, windows, sizeof(windows));
 
@@ -102,8 +106,13 @@ static int foretell(const struct options *options, const struct migrate_guest *g
 
     migrate_foretell(&memory, &path, &forecast);
 
-    const struct migrate_report report = {guest, memory.filled_bytes, &path, &forecast,
-                                          cpu_s, options->explain};
+    const struct migrate_report report = {.guest = guest,
+                                          .filled_bytes = memory.filled_bytes,
+                                          .settings = &options->settings,
+                                          .path = &path,
+                                          .forecast = &forecast,
+                                          .cpu_s = cpu_s,
+                                          .explain = options->explain};
     const int rc = migrate_print(&report, options->sampling.json ? SHOW_JSON : SHOW_TABLE);
 
     return rc < 0 ? error_set(error, rc, "out of memory") : command_flush(error);
@@ -159,17 +168,22 @@ static int mark_again(struct session *session, double downtime_s, struct migrate
 
 static int foretell_guest(struct session *session, const void *context, struct error *error)
 {
-    const struct options *options = context;
+    struct options options = *(const struct options *)context;
     struct sample_record record;
     struct migrate_guest guest;
+
+    migrate_ask(&session->root, &session->subject.guest, options.sampling.guest.uri,
+                &options.settings);
+    migrate_settings_apply(&options.settings, &options.terms);
+
     int rc = session_measure(session, &record, error);
 
     if (rc < 0)
         return rc;
     take_guest(&record, &guest);
     guest.arrived = session->subject.guest.process.config.incoming;
-    rc = mark_again(session, options->terms.downtime_s, &guest, &record.cpu_s, error);
-    return rc < 0 ? rc : foretell(options, &guest, record.cpu_s, error);
+    rc = mark_again(session, options.terms.downtime_s, &guest, &record.cpu_s, error);
+    return rc < 0 ? rc : foretell(&options, &guest, record.cpu_s, error);
 }
 
 int cmd_migrate(int argc, char **argv)
@@ -179,6 +193,8 @@ int cmd_migrate(int argc, char **argv)
 
     if (rc != 0)
         return options_exit(rc);
+    if (options.curve || options.at)
+        migrate_settings_apply(&options.settings, &options.terms);
     if (options.curve)
         return foretell_file(&options);
     if (options.at)

@@ -6,11 +6,11 @@
 const struct option_line migrate_terms_lines[] = {
     {OPTION_SPEED, 'b', "bandwidth", "SPEED", AT(bandwidth_bytes_s),
      .help = "the limit of the migration's bandwidth, with its unit: 1192MiB/s, 10Gbit/s\n"
-             "(128MiB/s, as QEMU without libvirt)"},
+             "(the guest's own, if it can be asked; 128MiB/s, as QEMU without libvirt)"},
     {OPTION_SPEED, 'l', "link", "SPEED", AT(link_bytes_s),
      .help = "the connection without that limit, at which the last pages are sent (the same)"},
     {OPTION_SECONDS, 'd', "downtime", "TIME", AT(downtime_s),
-     .help = "the longest standstill that is allowed (300ms, as QEMU)"},
+     .help = "the longest standstill that is allowed (the guest's own; 300ms, as QEMU)"},
     {OPTION_SECONDS, 0, "state", "TIME", AT(state_s),
      .help = "standstill for all but memory (20ms)"},
     {OPTION_SPEED, 0, "zeroes", "SPEED", AT(zeroes_bytes_s),

@@ -4,10 +4,12 @@
 #include "base/parse.h"
 #include "decide/migrate/curve_file.h"
 #include "decide/migrate/forecast.h"
+#include "decide/migrate/settings.h"
 #include "measure/record/sample_record.h"
 
 #include "unit.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
@@ -394,6 +396,83 @@ TEST(plain, a_sparse_end_leaves_little)
     /* shorter than the threshold, 3.2 MiB */
     curve.sparse_end_bytes = 2 * MIB;
     ck_assert(foretell(&guest, &way).downtime_s.value > forecast.downtime_s.value);
+}
+
+/* --- settings --------------------------------------------------------------------------------- */
+
+/* Parts of what QEMU 7.2 and 10.0 answer. */
+static struct migrate_settings settings_of(const char *capabilities, const char *parameters)
+{
+    struct migrate_settings settings = MIGRATE_SETTINGS_UNKNOWN;
+    json_t *const on = json_loads(capabilities, 0, NULL);
+    json_t *const values = json_loads(parameters, 0, NULL);
+
+    migrate_settings_read(on, values, &settings);
+    json_decref(on);
+    json_decref(values);
+    return settings;
+}
+
+static struct migrate_terms applied(const struct migrate_settings *settings, double downtime_s,
+                                    double bandwidth_bytes_s)
+{
+    struct migrate_terms terms = {.downtime_s = downtime_s, .bandwidth_bytes_s = bandwidth_bytes_s};
+
+    migrate_settings_apply(settings, &terms);
+    return terms;
+}
+
+TEST(plain, a_guest_is_foretold_with_its_own_settings)
+{
+    const struct migrate_settings settings = settings_of(
+        "[{\"state\": false, \"capability\": \"xbzrle\"}, {\"state\": true, \"capability\":"
+        " \"auto-converge\"}, {\"state\": true, \"capability\": \"events\"},"
+        " {\"state\": true, \"capability\": \"x-ignore-shared\"}]",
+        "{\"downtime-limit\": 800, \"max-bandwidth\": 134217728,"
+        " \"avail-switchover-bandwidth\": 0}");
+    unsigned n = 0;
+
+    for (unsigned i = 0; migrate_capability_name(i); i++)
+        if (settings.capabilities & (1U << i)) {
+            ck_assert(strcmp(migrate_capability_name(i), n ? "x-ignore-shared" : "auto-converge") ==
+                      0);
+            ck_assert(migrate_capability_effect(i));
+            n++;
+        }
+    ck_assert_int_eq(n, 2);
+    ck_assert(!migrate_capability_effect(100));
+
+    const struct migrate_terms own = applied(&settings, NAN, 0);
+    const struct migrate_terms given = applied(&settings, 0.1, 5 * MIB);
+
+    ck_assert(own.downtime_s == 0.8 && own.bandwidth_bytes_s == 128 * MIB && own.auto_converge);
+    ck_assert(own.switchover_bytes_s == 0);
+    ck_assert(given.downtime_s == 0.1 && given.bandwidth_bytes_s == 5 * MIB && given.auto_converge);
+}
+
+TEST(plain, settings_that_nobody_told_change_nothing)
+{
+    const struct migrate_settings odd = settings_of(
+        "[1, {}, {\"state\": true}, {\"state\": true, \"capability\": 2}]",
+        "{\"downtime-limit\": -1, \"max-bandwidth\": 9223372036854775807}");
+    const struct migrate_settings none = settings_of("{}", "[]");
+    const struct migrate_terms terms = applied(&odd, NAN, 0), others = applied(&none, NAN, 0);
+
+    ck_assert(odd.has_capabilities && odd.capabilities == 0 && !none.has_capabilities);
+    ck_assert(terms.downtime_s == MIGRATE_DOWNTIME_DEFAULT_S && terms.bandwidth_bytes_s == 0);
+    ck_assert(others.downtime_s == MIGRATE_DOWNTIME_DEFAULT_S && !others.auto_converge);
+}
+
+/* Half as much as the connection carries is all that may be left. */
+TEST(plain, a_given_switchover_bandwidth_is_the_threshold)
+{
+    const struct write_curve hot = flat(4 * MIB);
+    const struct migrate_memory guest = memory(64, 64, &hot);
+    struct migrate_path way = path(20, 0.3);
+
+    ck_assert_int_eq(foretell(&guest, &way).verdict, MIGRATE_CONVERGES);
+    way.switchover_bytes_s = 10 * MIB;
+    ck_assert_int_eq(foretell(&guest, &way).verdict, MIGRATE_DIVERGES);
 }
 
 /* --- what it costs ---------------------------------------------------------------------------- */
