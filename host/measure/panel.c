@@ -259,6 +259,15 @@ static struct tally touched_since(const struct panel *panel, uint64_t since)
     return tally;
 }
 
+/* The touched share of the pages that were resident then. */
+static double touched_share(const struct panel *panel, uint64_t since)
+{
+    const struct tally tally = touched_since(panel, since);
+
+    return read_all_share(&tally,
+                          read_all_grown(tick_of(panel, since)->presence, panel->plan.presence));
+}
+
 void panel_note_own(struct panel *panel, const struct own_time *own)
 {
     panel->own = *own;
@@ -276,6 +285,9 @@ static void end_own(struct panel *panel)
     struct tick *now = tick_of(panel, panel->now);
 
     own_time_end(&panel->own, panel->target);
+    if (panel->own.scan.read_bytes > 0)
+        own_time_judge_scan(&panel->own, touched_share(panel, panel->now - 1),
+                            panel->target->ram->bytes);
     panel->has_own = false;
     if (panel->plan.method->sees_qemu)
         now->younger = (uint32_t)smaller(UINT32_MAX,
@@ -303,8 +315,7 @@ static void note_read_all(struct panel *panel)
 {
     uint64_t since = panel->now > 1 ? panel->now - 2 : 0;
     struct tally tally = touched_since(panel, since);
-    double grown = read_all_grown(tick_of(panel, since)->presence, panel->plan.presence);
-    double share = read_all_share(&tally, grown);
+    double share = touched_share(panel, since);
     double before = panel->share[1];
     uint64_t now_ns = tick_of(panel, panel->now)->own_ns;
     uint64_t then_ns = tick_of(panel, since)->own_ns;

@@ -40,6 +40,11 @@ struct own_time {
     uint64_t entering_bytes;   /* read by QEMU in the last step if the vCPUs stopped in it */
     bool loads;                /* in the last step, no vCPU ran, and QEMU read and worked */
     uint64_t loaded_ram_bytes; /* the most RAM that QEMU can have loaded in all such steps */
+    struct own_scan {
+        uint64_t read_bytes;   /* read by QEMU since the last scan; 0: already judged */
+        struct own_step began; /* state when this scan began */
+        bool loaded;           /* QEMU was loading at the end of the last scan */
+    } scan;
 };
 
 /** QEMU's work during a time in which no vCPU ran. */
@@ -64,13 +69,21 @@ void own_time_add(struct own_time *own, const struct own_step *now, bool tells_j
 void own_time_step(struct own_time *own, const struct target *target);
 
 /**
- * As own_time_step(), once in each period instead of several times: what QEMU has read since the
- * last step may be a snapshot, if it is more than a few requests or if no vCPU runs now. That
- * includes a guest's reads from its disk under TCG.
+ * As own_time_step(), once in each period instead of several times, before the pages are read. Call
+ * own_time_judge_scan() when they are.
  */
 void own_time_scan(struct own_time *own, const struct target *target);
 /** As own_time_add(). */
 void own_time_add_scan(struct own_time *own, const struct own_step *now, bool tells_jobs);
+
+/**
+ * Decides whether the bytes that a TCG guest's QEMU has read since the last scan may be a snapshot;
+ * else they are the guest's disk's. A snapshot loaded between two scans touches every page. One
+ * that is being loaded at a scan stops the vCPUs, and QEMU keeps reading.
+ * @param share  the share of the pages touched since the last scan; 0: not known
+ * @param bytes  guest RAM
+ */
+void own_time_judge_scan(struct own_time *own, double share, uint64_t bytes);
 
 /** As own_time_step(), after the pages were read. If the vCPUs have stopped meanwhile, there is no
  * later step that would show whether QEMU works: what it has read counts. */

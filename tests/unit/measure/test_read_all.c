@@ -190,31 +190,69 @@ TEST(plain, what_is_no_begin_of_a_snapshot)
     ck_assert_uint_eq(LOADED(stopped(20, 0, 0), busy), 0);
 }
 
-static uint64_t loaded_at_scan(struct own_step last, struct own_step now, bool tells_jobs)
+/* The scan begins with @p now and ends with @p end; @p share of the pages were touched since the
+ * last one. */
+static uint64_t loaded_at_scan(struct own_time own, struct own_step now, struct own_step end,
+                               double share, bool tells_jobs)
 {
-    struct own_time own = {.step = last, .loaded_ram_bytes = 9 << 20};
-
     own_time_add_scan(&own, &now, tells_jobs);
+    own_time_add(&own, &end, tells_jobs);
+    own_time_judge_scan(&own, share, 256 << 20);
     return own_time_loaded_units(&own) * 4096;
 }
+
+#define MIB (1ULL << 20)
 
 /* vmwssd has no steps between its scans. */
 TEST(plain, a_snapshot_between_two_scans)
 {
-    const uint64_t mib = 1 << 20;
+    const struct own_time ran = {.step = runs(0, 0), .loaded_ram_bytes = 9 * MIB};
+    const struct own_time loads = {.step = stopped(0, 0, 0), .loads = true};
+    const struct own_step whole = runs(2000, 192 * MIB);
+    const struct own_step end = runs(2020, 192 * MIB);
 
-    /* of 192 MiB, with pages of zeroes */
-    ck_assert_uint_ge(loaded_at_scan(runs(0, 0), runs(2000, 192 * mib), true), 256 * mib);
-    ck_assert_uint_ge(loaded_at_scan(stopped(0, 0, 0), runs(2000, 192 * mib), true), 256 * mib);
-    /* a guest's disk */
-    ck_assert_uint_eq(loaded_at_scan(runs(0, 0), runs(2000, 12 * mib), true), 0);
-    ck_assert_uint_eq(loaded_at_scan(runs(0, 0), runs(2000, 192 * mib), false), 0);
-    /* its begin, or a guest that halts */
-    ck_assert_uint_ge(loaded_at_scan(runs(0, 0), stopped(2000, 0, 12 * mib), true), 12 * mib - 8);
-    ck_assert_uint_le(loaded_at_scan(runs(0, 0), stopped(2000, 0, 12 * mib), true),
-                      12 * mib + 4096);
+    /* of 192 MiB, with pages of zeroes; of zeroes only */
+    ck_assert_uint_ge(loaded_at_scan(ran, whole, end, 0.98, true), 256 * MIB);
+    ck_assert_uint_ge(loaded_at_scan(ran, runs(2000, MIB), runs(2020, MIB), 0.98, true), 256 * MIB);
+    /* too few pages to tell */
+    ck_assert_uint_ge(loaded_at_scan(ran, whole, end, 0, true), 256 * MIB);
+    /* begun before the last scan */
+    ck_assert_uint_ge(loaded_at_scan(loads, whole, end, 0.6, true), 256 * MIB);
+    /* it ends, or goes on, while the pages are read */
+    ck_assert_uint_ge(
+        loaded_at_scan(ran, stopped(2000, 0, 190 * MIB), runs(2020, 192 * MIB), 0.6, true),
+        256 * MIB);
+    ck_assert_uint_ge(
+        loaded_at_scan(ran, stopped(2000, 0, 12 * MIB), stopped(2020, 9, 13 * MIB), 0.1, true),
+        12 * MIB);
+    /* the pages are read so fast that nothing shows */
+    ck_assert_uint_ge(
+        loaded_at_scan(ran, stopped(2000, 0, 12 * MIB), stopped(2001, 0, 12 * MIB), 0.1, true),
+        12 * MIB);
     /* no halted vCPU looks stopped there */
-    ck_assert_uint_ge(loaded_at_scan(runs(0, 0), stopped(2000, 0, 12 * mib), false), 256 * mib);
+    ck_assert_uint_ge(
+        loaded_at_scan(ran, stopped(2000, 0, 12 * MIB), stopped(2020, 0, 12 * MIB), 0.1, false),
+        256 * MIB);
+}
+
+TEST(plain, a_disk_between_two_scans)
+{
+    const struct own_time ran = {.step = runs(0, 0), .loaded_ram_bytes = 9 * MIB};
+    const struct own_time halted = {.step = stopped(0, 0, 0)};
+    const struct own_step now = runs(2000, 192 * MIB);
+    const struct own_step end = runs(2020, 192 * MIB);
+
+    ck_assert_uint_eq(loaded_at_scan(ran, now, end, 0.6, true), 0);
+    ck_assert_uint_eq(loaded_at_scan(halted, now, end, 0.6, true), 0);
+    ck_assert_uint_eq(loaded_at_scan(ran, now, end, 0.98, false), 0);
+    /* the guest halts between two requests, or has nothing to do */
+    ck_assert_uint_eq(
+        loaded_at_scan(ran, stopped(2000, 0, 192 * MIB), runs(2020, 192 * MIB), 0.3, true), 0);
+    ck_assert_uint_eq(
+        loaded_at_scan(halted, stopped(2000, 0, 192 * MIB), stopped(2020, 0, 192 * MIB), 0.6, true),
+        0);
+    /* less than a snapshot of zeroes */
+    ck_assert_uint_eq(loaded_at_scan(ran, runs(2000, 4096), runs(2020, 4096), 0.98, true), 0);
 }
 
 TEST(plain, both_are_needed)
