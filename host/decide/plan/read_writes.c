@@ -17,7 +17,7 @@ static int writes_of(struct plan_fleet *fleet, const struct roster *roster,
     if (guest->number >= fleet->n_guests || row->resident_bytes == 0 || row->accel == ACCEL_UNKNOWN)
         return 0;
     if (!fleet->writes[guest->number])
-        fleet->writes[guest->number] = calloc(1, sizeof(**writes));
+        fleet->writes[guest->number] = plan_writes_make();
     *writes = fleet->writes[guest->number];
     if (!*writes)
         return -ENOMEM;

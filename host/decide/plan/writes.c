@@ -5,8 +5,11 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 
 #define HOUR_S 3600
+/* Of a curve without a bound. */
+#define HIGH_MAX 0x1p62F
 
 static_assert(PLAN_WRITE_WINDOWS <= WRITE_POINTS_MAX, "a curve has room for all windows");
 
@@ -17,46 +20,55 @@ unsigned plan_week_hour(double time_s)
     return (unsigned)fmod(hours + 3.0 * 24, PLAN_WEEK_HOURS); /* 1970-01-01 was a Thursday */
 }
 
-/* Returns the index of the window, which is added if there is room; else PLAN_WRITE_WINDOWS. */
-static size_t window_index(struct plan_writes *writes, double window_s)
+struct plan_writes *plan_writes_make(void)
+{
+    struct plan_writes *writes = calloc(1, sizeof(*writes));
+
+    for (size_t h = 0; writes && h < PLAN_WEEK_HOURS; h++)
+        for (size_t w = 0; w < PLAN_WRITE_WINDOWS; w++)
+            writes->hours[h][w] = (struct plan_written){.low_bytes = HUGE_VALF, .high_bytes = -1};
+    return writes;
+}
+
+struct plan_written *plan_writes_in(struct plan_writes *writes, double time_s, double window_s)
 {
     size_t w = 0;
 
     while (w < writes->n_windows && !bucket_same_window(writes->window_s[w], window_s))
         w++;
-    if (w == writes->n_windows && w < PLAN_WRITE_WINDOWS)
+    if (w == PLAN_WRITE_WINDOWS)
+        return NULL;
+    if (w == writes->n_windows)
         writes->window_s[writes->n_windows++] = window_s;
-    return w;
+    return &writes->hours[plan_week_hour(time_s)][w];
 }
 
+/* A bound that is not known is the widest. */
 static void merge(struct plan_written *into, const struct plan_written *more)
 {
+    const float low_bytes = isinf(more->low_bytes) ? 0 : more->low_bytes;
+
     if (more->n == 0)
         return;
     into->est_window_s += more->est_window_s;
     into->bytes += more->bytes;
-    into->low_bytes = into->n > 0 ? fminf(into->low_bytes, more->low_bytes) : more->low_bytes;
-    into->high_bytes = fmaxf(into->high_bytes, more->high_bytes);
+    into->low_bytes = into->n > 0 ? fminf(into->low_bytes, low_bytes) : low_bytes;
+    into->high_bytes = fmaxf(into->high_bytes, more->high_bytes < 0 ? HIGH_MAX : more->high_bytes);
     into->n += more->n;
 }
 
 void plan_writes_add(struct plan_writes *writes, double time_s, const struct write_curve *curve)
 {
-    struct plan_written *hour = writes->hours[plan_week_hour(time_s)];
-
-    if (curve->n == 0)
-        return;
     for (size_t i = 0; i < curve->n; i++) {
         const struct write_point *point = &curve->points[i];
         const struct plan_written written = {(float)point->est_window_s, (float)point->bytes,
                                              (float)point->low_bytes, (float)point->high_bytes, 1};
-        const size_t w = window_index(writes, point->window_s);
+        struct plan_written *hour = plan_writes_in(writes, time_s, point->window_s);
 
-        if (w < PLAN_WRITE_WINDOWS)
-            merge(&hour[w], &written);
+        if (hour)
+            merge(hour, &written);
     }
-    writes->n_curves[plan_week_hour(time_s)]++;
-    if (time_s >= writes->last_s) {
+    if (curve->n > 0 && time_s >= writes->last_s) {
         writes->last_s = time_s;
         writes->sparse_end_bytes = curve->sparse_end_bytes;
     }
@@ -66,9 +78,13 @@ unsigned plan_writes_count(const struct plan_writes *writes, unsigned hour)
 {
     unsigned n = 0;
 
-    for (unsigned h = 0; h < PLAN_WEEK_HOURS; h++)
-        if (hour == PLAN_ANY_HOUR || hour == h)
-            n += writes->n_curves[h];
+    for (unsigned h = 0; h < PLAN_WEEK_HOURS; h++) {
+        unsigned most = 0;
+
+        for (size_t w = 0; w < PLAN_WRITE_WINDOWS; w++)
+            most = writes->hours[h][w].n > most ? writes->hours[h][w].n : most;
+        n += hour == PLAN_ANY_HOUR || hour == h ? most : 0;
+    }
     return n;
 }
 

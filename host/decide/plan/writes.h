@@ -21,8 +21,8 @@
 
 /** One window in one hour of the week, over @p n curves. */
 struct plan_written {
-    float est_window_s, bytes; /* sums */
-    float low_bytes, high_bytes;
+    float est_window_s, bytes;   /* sums */
+    float low_bytes, high_bytes; /* infinite, and below 0: not known */
     unsigned n;
 };
 
@@ -33,17 +33,24 @@ struct plan_writes {
     uint64_t sparse_end_bytes; /* of that curve */
     size_t n_windows;
     double window_s[PLAN_WRITE_WINDOWS]; /* in the order in which they were seen */
-    unsigned n_curves[PLAN_WEEK_HOURS];
     struct plan_written hours[PLAN_WEEK_HOURS][PLAN_WRITE_WINDOWS];
 };
+
+/** Makes them, empty, with bounds that are not known. Free it with free(). NULL: out of memory */
+struct plan_writes *plan_writes_make(void);
 
 /** Returns the hour of the week, 0 .. PLAN_WEEK_HOURS - 1. */
 unsigned plan_week_hour(double time_s);
 
+/** Returns that window in the hour of the week of that time, to be added to; NULL: there is no room
+ * for it. */
+struct plan_written *plan_writes_in(struct plan_writes *writes, double time_s, double window_s);
+
 /** Adds a curve that was measured at @p time_s. Windows beyond PLAN_WRITE_WINDOWS are ignored. */
 void plan_writes_add(struct plan_writes *writes, double time_s, const struct write_curve *curve);
 
-/** Returns the number of curves of an hour of the week, or of PLAN_ANY_HOUR. */
+/** Returns the number of curves, those of the most frequent window, of an hour of the week, or of
+ * PLAN_ANY_HOUR. */
 unsigned plan_writes_count(const struct plan_writes *writes, unsigned hour);
 
 /** Makes the curve of an hour of the week, or of PLAN_ANY_HOUR. Its n is 0 if nothing is known. */

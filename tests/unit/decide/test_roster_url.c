@@ -52,6 +52,17 @@ static bool has_range(const struct series *of, const char *query, double *range_
     return strstr(query, "{}") || strstr(query, host);
 }
 
+/* A query for write curves asks for those that were measured within the hour before. */
+static bool is_measured(const struct series *of, const char *query, double at_s)
+{
+    const struct series *time = of;
+
+    while (strstr(query, "> time() - 3600") && time > series &&
+           strcmp(time->metric, "vmwss_write_set_timestamp_seconds") != 0)
+        time--;
+    return time == of || time == series || time->value > at_s - 3600;
+}
+
 static bool is_lost(const struct series *of, const char *query)
 {
     return lost_if && strstr(query, lost_if) && strcmp(of->host, "b") == 0;
@@ -96,7 +107,8 @@ static bool is_asked(const struct series *of, const char *query, double at_s)
 
     at_s += ahead_s;
     return strstr(query, of->metric) && has_range(of, query, &range_s) && !is_lost(of, query) &&
-           at_s - range_s < NOW_S - of->ago_s && at_s >= NOW_S - of->since_s;
+           is_measured(of, query, at_s) && at_s - range_s < NOW_S - of->ago_s &&
+           at_s >= NOW_S - of->since_s;
 }
 
 static void print_series(FILE *out, const char *query, double from_s, double to_s, double step_s)
