@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CLAIM(bytes != NULL);
     memcpy(bytes, data, size);
     bytes[size] = '\0';
-    rc = prom_answer_parse(bytes, size, &answer, &error);
+    rc = prom_answer_parse(bytes, size, NULL, &answer, &error);
 
     CLAIM(rc <= 0 && rc == error.code);
     for (const char *c = error.text; *c; c++)
@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     CLAIM(strlen(answer.doubt) < sizeof(answer.doubt));
     for (size_t s = 0; s < answer.n; s++)
-        n += read_series(prom_series_of(&answer, s));
+        n += read_series(answer.series[s]);
     CLAIM(n <= answer.n_points && answer.n_points <= PROM_POINTS_MAX);
     prom_answer_free(&answer);
     free(bytes);

@@ -28,18 +28,6 @@ static bool is_here(const struct needs *needs, const struct roster_row *row)
     return row->source == needs->minutes->source && row->host == needs->host;
 }
 
-/* Warns of needs that only one of two answers has, unsaid. */
-static void warn_of_lost(const struct needs *needs, const char *name, const char *what)
-{
-    const struct url_minutes *minutes = needs->minutes;
-    struct plan_host *host = &minutes->fleet->hosts[needs->host];
-
-    plan_warn(minutes->reading,
-              "host %s: guest %s has needs in %s: the server has left something out, unsaid",
-              host->name, name, what);
-    host->partial = true;
-}
-
 static int see_needs(struct prom_series *series, void *context)
 {
     struct needs *needs = context;
@@ -54,14 +42,16 @@ static int see_needs(struct prom_series *series, void *context)
     while (r != PLAN_NOT_THERE && !is_here(needs, &roster->rows[r]))
         r = roster->rows[r].next;
     for (; prom_next(series, &end_s, &bytes); n++) {
-        if (guest && guest->number != PLAN_NOT_THERE)
+        if (guest)
             plan_note(fleet, guest->number, end_s - fleet->step_s, fleet->step_s, bytes);
     }
     if (r != PLAN_NOT_THERE)
         roster->rows[r].noted |= n > 0;
     else if ((double)n * fleet->step_s >= LOST_HOURS * BUCKET_HOUR &&
              prom_is_uuid(prom_label(series, "uuid")))
-        warn_of_lost(needs, prom_label(series, "uuid"), "an answer by steps, but not by the hour");
+        prom_lost_of(needs->minutes->reading, &fleet->hosts[needs->host],
+                     prom_label(series, "uuid"),
+                     "needs in an answer by steps, but not by the hour");
     return 0;
 }
 
@@ -95,18 +85,6 @@ static int see_minutes(struct prom_series *series, void *context)
     return 0;
 }
 
-/* Counts the guests that were on the host, wherever they are now. */
-static size_t count_guests(const struct needs *needs)
-{
-    const struct roster *roster = needs->minutes->roster;
-    size_t n = 0;
-
-    for (size_t r = 0; r < roster->n_rows; r++)
-        n += is_here(needs, &roster->rows[r]) &&
-             roster->guests[roster->rows[r].guest].number != PLAN_NOT_THERE;
-    return n;
-}
-
 /* --- gaps ------------------------------------------------------------------------------------- */
 
 static void warn_of_gaps(const struct needs *needs)
@@ -123,9 +101,11 @@ static void warn_of_gaps(const struct needs *needs)
 
         if (is_here(needs, row) && roster_count_hours(row) >= LOST_HOURS &&
             (!row->noted || needs->quarters == 0))
-            warn_of_lost(needs, row->name[0] ? row->name : roster->guests[row->guest].uuid,
-                         row->noted ? "minutes that are in no answer by quarters of an hour"
-                                    : "an answer by the hour, but not by steps");
+            prom_lost_of(needs->minutes->reading, host,
+                         row->name[0] ? row->name : roster->guests[row->guest].uuid,
+                         row->noted
+                             ? "needs in minutes that are in no answer by quarters of an hour"
+                             : "needs in an answer by the hour, but not by steps");
     }
     if (needs->minutes->fleet->step_s > BUCKET_MINUTE)
         host->missed_share = 1 - known;
@@ -191,13 +171,11 @@ int plan_read_url(const struct url_minutes *minutes, struct error *error)
     if (rc < 0)
         return rc;
     for (size_t h = 0; rc == 0 && h < roster->n_hosts; h++) {
-        struct needs needs = {.minutes = minutes, .host = h};
+        struct needs needs = {.minutes = minutes, .host = h, .n_guests = roster->hosts[h].n_rows};
 
-        needs.n_guests = count_guests(&needs);
         if (roster->hosts[h].source == minutes->source)
             rc = read_host(&needs, &reader);
-        if (minutes->progress)
-            minutes->progress((double)(h + 1) / (double)roster->n_hosts, minutes->context);
+        minutes->progress((double)(h + 1) / (double)roster->n_hosts, minutes->context);
     }
     for (size_t h = 0; reader.partial && h < roster->n_hosts; h++)
         if (roster->hosts[h].source == minutes->source)

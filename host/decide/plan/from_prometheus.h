@@ -32,6 +32,5 @@ struct url_minutes {
     void *context;
 };
 
-/** Reads the needs of the source's guests. Errors as prom_query(); -ENOMEM; -EAGAIN: no thread
- * could be started. */
+/** Reads the needs of the source's guests. Errors as prom_query(); -ENOMEM */
 int plan_read_url(const struct url_minutes *minutes, struct error *error);

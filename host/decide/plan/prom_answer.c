@@ -137,41 +137,28 @@ static bool read_point(const char **text, double *time_s, double *value)
 }
 
 /* Returns true if the time is one of those of the query, and later than the last. */
-static bool is_asked(const struct prom_series *series, double time_s)
+static bool is_asked(const struct prom_span *times, double time_s, double last_s)
 {
-    const struct prom_span any = {.from_s = time_s, .n_times = 1};
-    const struct prom_span *times = series->times ? series->times : &any;
-    const double steps = round((time_s - times->from_s) / fmax(times->step_s, 1));
-    const double k = fmin(fmax(steps, 0), (double)times->n_times - 1);
+    double k;
 
-    return fabs(time_s - times->from_s - k * times->step_s) <= NEARLY_S && time_s > series->last_s;
+    if (!times)
+        return true;
+    k = round((time_s - times->from_s) / fmax(times->step_s, 1));
+    k = fmin(fmax(k, 0), (double)times->n_times - 1);
+    return fabs(time_s - times->from_s - k * times->step_s) <= NEARLY_S && time_s > last_s;
 }
 
 bool prom_next(struct prom_series *series, double *time_s, double *value)
 {
     while (read_point(&series->at, time_s, value)) {
-        if (!is_asked(series, *time_s)) {
-            series->astray = true;
-            continue;
-        }
-        series->last_s = *time_s;
         *time_s += series->times ? series->times->ahead_s : 0;
         if (!isnan(*value))
             return true;
-        series->unreadable = true;
     }
     return false;
 }
 
 /* --- series ----------------------------------------------------------------------------------- */
-
-struct prom_series prom_series_of(const struct prom_answer *answer, size_t i)
-{
-    struct prom_series series = answer->series[i];
-
-    series.times = answer->times;
-    return series;
-}
 
 const char *prom_label(const struct prom_series *series, const char *name)
 {
@@ -198,27 +185,31 @@ static bool are_labels(json_t *metric)
 static int take_series(struct prom_answer *answer, json_t *from, size_t i, const char **end)
 {
     const size_t before = answer->n_points;
-    struct prom_series series = {.last_s = -HUGE_VAL};
+    struct prom_series series = {.times = answer->times};
+    double last_s = -HUGE_VAL;
     json_int_t value = -1;
     json_int_t values = -1;
+    const char *at;
     double time_s;
-    double amount;
 
     if (json_unpack(from, "{s:o,s?I,s?I}", "metric", &series.labels, "value", &value, "values",
                     &values) < 0 ||
         !are_labels(series.labels) || (value < 0) == (values < 0))
         return -EPROTO;
-    series.at = answer->bytes + (value < 0 ? values + 1 : value);
-    if (series.at < *end || series.at > answer->bytes + answer->size)
+    series.at = at = answer->bytes + (value < 0 ? values + 1 : value);
+    if (at < *end || at > answer->bytes + answer->size)
         return -EPROTO;
-    answer->series[i] = series;
-    while (read_point(&series.at, &time_s, &amount)) {
-        answer->unreadable |= isnan(amount) != 0;
+    while (read_point(&at, &time_s, &series.value)) {
+        if (!is_asked(answer->times, time_s, last_s))
+            return -ERANGE;
         if (++answer->n_points > PROM_POINTS_MAX)
             return -E2BIG;
+        series.unreadable |= isnan(series.value) != 0;
+        last_s = time_s;
     }
-    *end = series.at;
-    return (value < 0 ? skip(&series.at, ']') : answer->n_points == before + 1) ? 0 : -EPROTO;
+    *end = at;
+    answer->series[i] = series;
+    return (value < 0 ? skip(&at, ']') : answer->n_points == before + 1) ? 0 : -EPROTO;
 }
 
 static int take_result(struct prom_answer *answer, json_t *result)
@@ -320,27 +311,27 @@ static int explain_shape(int rc, struct error *error)
         return error_set(error, rc,
                          "what came is not an answer of the Prometheus HTTP API: give the "
                          "URL up to what stands before /api/v1");
+    if (rc == -ERANGE)
+        return error_set(error, -EPROTO,
+                         "its answer has values at times that were not asked for, or twice for "
+                         "one time: give the URL of the server itself, without what is before "
+                         "it");
     if (rc == -E2BIG)
         return error_set(error, rc, "the answer has more series or values than were asked for");
     return rc == -ENOMEM ? error_set(error, rc, "out of memory") : rc;
 }
 
-int prom_answer_parse(const char *bytes, size_t size, struct prom_answer *answer,
-                      struct error *error)
+int prom_answer_parse(const char *bytes, size_t size, const struct prom_span *times,
+                      struct prom_answer *answer, struct error *error)
 {
     cleanup_free char *rest = NULL;
     size_t rest_size;
     FILE *out = open_memstream(&rest, &rest_size);
-    bool small;
-    int rc = -E2BIG;
+    const bool small = out && cut(bytes, bytes + size, out);
+    int rc = !out || fclose(out) != 0 ? -ENOMEM : small ? 0 : -E2BIG;
 
-    *answer = (struct prom_answer){.bytes = bytes, .size = (ssize_t)size};
-    if (!out)
-        return explain_shape(-ENOMEM, error);
-    small = cut(bytes, bytes + size, out);
-    if (fclose(out) != 0)
-        return explain_shape(-ENOMEM, error);
-    if (small) {
+    *answer = (struct prom_answer){.bytes = bytes, .size = (ssize_t)size, .times = times};
+    if (rc == 0) {
         answer->root = json_loadb(rest, rest_size, JSON_REJECT_DUPLICATES, NULL);
         rc = json_is_object((json_t *)answer->root) ? take_answer(answer, error) : -EPROTO;
     }

@@ -27,15 +27,13 @@ struct prom_span {
     double ahead_s; /* so much later is what a time of the answer is about */
 };
 
-/** One series of a vector or of a matrix, and a position among its points. */
+/** One series of a vector or of a matrix; a copy of it is a position among its points. */
 struct prom_series {
-    void *labels;   /* a jansson object of the answer */
-    const char *at; /* the next point in the answer's bytes */
-    const struct prom_span *times;
-    double value;    /* of a query for one time */
-    double last_s;   /* time of the last point; or -HUGE_VAL */
-    bool unreadable; /* prom_next() passed a value that is not an amount, */
-    bool astray;     /* or one at a time that was not asked for */
+    void *labels;                  /* a jansson object of the answer */
+    const char *at;                /* the next point in the answer's bytes */
+    const struct prom_span *times; /* of the query; NULL: any */
+    double value;                  /* of the last point, NAN if that is not an amount */
+    bool unreadable;               /* some value is not an amount */
 };
 
 struct prom_answer {
@@ -45,30 +43,26 @@ struct prom_answer {
     void *root;                    /* jansson: the whole object */
     struct prom_series *series;
     size_t n, n_points; /* series, and points of all series */
-    bool unreadable;    /* a value is not an amount */
     bool partial;       /* the server says so, or warns: */
     char doubt[300];    /* in its own words, as many as have room */
 };
 
 /**
- * @p bytes end with a 0 at @p size, and must outlive the answer. @return 0: free it with
- * prom_answer_free(). -EIO: the server reports an error, and the message is the server's; -EPROTO:
- * it is not an answer of this form; -E2BIG: it exceeds the limits above; -ENOMEM
+ * @p bytes end with a 0 at @p size, and must outlive the answer, as must @p times, those of the
+ * query; NULL: any. @return 0: free it with prom_answer_free(). -EIO: the server reports an error,
+ * and the message is the server's; -EPROTO: it is not an answer of this form, or has points that
+ * are not at these times, in their order; -E2BIG: it exceeds the limits above; -ENOMEM
  */
-int prom_answer_parse(const char *bytes, size_t size, struct prom_answer *answer,
-                      struct error *error);
+int prom_answer_parse(const char *bytes, size_t size, const struct prom_span *times,
+                      struct prom_answer *answer, struct error *error);
 /** Notes a doubt of the server about its answer: the name of a member or a header, and its value.
  */
 void prom_answer_doubt(struct prom_answer *answer, const char *name, const char *value);
 void prom_answer_free(struct prom_answer *answer);
 
-/** Returns a series of the answer, at its first point. @p i must be below answer->n. */
-struct prom_series prom_series_of(const struct prom_answer *answer, size_t i);
-
 /** Returns a label of the series, owned by the answer; "" if it has none. */
 const char *prom_label(const struct prom_series *series, const char *name);
 
 /** Reads the next point whose value is an amount: the Unix time that it is about, and the value,
- * from 0 to 2^60, which is more than any memory and any time. Points are passed over that are not
- * at the times of the query, in their order. Returns false if there is none. */
+ * from 0 to 2^60, which is more than any memory and any time. Returns false if there is none. */
 bool prom_next(struct prom_series *series, double *time_s, double *value);

@@ -6,9 +6,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/utf8.h"
-#include "decide/plan/curl_load.h"
 
 #include <ctype.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,17 +17,45 @@
 #include <strings.h>
 #include <time.h>
 
+/* Its macros would check the arguments of functions that are called by another name. */
+#define CURL_DISABLE_TYPECHECK
+#include <curl/curl.h>
+
+/* Otherwise setopt and getinfo are macros, which have no address. */
+#undef curl_easy_setopt
+#undef curl_easy_getinfo
+
 #define SECRET_MAX 4096
 #define CONNECT_TIMEOUT_MS 10000
 /* The first wait before a request is repeated, and how often the caller is called meanwhile. */
 #define RETRY_FIRST_S 0.25
 #define RETRY_TICK_NS 100000000L
 
+/* The functions of libcurl that are called, loaded when a URL is to be read: libcurl brings some
+ * thirty libraries with it that no other command needs. */
+#define CURL_FUNCTIONS(ENTRY)           \
+    ENTRY(init, curl_easy_init)         \
+    ENTRY(setopt, curl_easy_setopt)     \
+    ENTRY(perform, curl_easy_perform)   \
+    ENTRY(getinfo, curl_easy_getinfo)   \
+    ENTRY(header, curl_easy_header)     \
+    ENTRY(cleanup, curl_easy_cleanup)   \
+    ENTRY(strerror, curl_easy_strerror) \
+    ENTRY(escape, curl_easy_escape)     \
+    ENTRY(free, curl_free)
+
+#define CURL_MEMBER(name, function) __typeof__ (&(function))(name);
+#define CURL_FIND(name, function) found &= (curl.name = dlsym(library, #function)) != NULL;
+
+static struct {
+    CURL_FUNCTIONS(CURL_MEMBER)
+} curl;
+
 struct prom_client {
     const char *url;
     const struct prom_options *options;
-    const struct curl_functions *curl;
     CURL *handle;
+    long status; /* of the answer */
     char secret[SECRET_MAX];
     struct curl_slist headers[PROM_HEADERS_MAX];
     /* The answer being read: */
@@ -52,7 +80,7 @@ static size_t take_bytes(char *from, size_t one, size_t n, void *out)
 
 static int on_progress(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
-    const struct prom_options *options = ((struct prom_client *)context)->options;
+    const struct prom_options *options = context;
 
     (void)a, (void)b, (void)c, (void)d;
     if (options->tick)
@@ -62,12 +90,23 @@ static int on_progress(void *context, curl_off_t a, curl_off_t b, curl_off_t c, 
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Reads the first line of the file, which must be valid in a header. */
-static int read_secret(const char *path, bool user, char secret[SECRET_MAX], struct error *error)
+/* Returns the file with the user's credentials; NULL: none. */
+static const char *credentials_of(const struct prom_options *options)
 {
-    cleanup_file FILE *file = fopen(path, "re");
+    return options->user_file ? options->user_file : options->token_file;
+}
+
+/* The first line of the file must be valid in a header. */
+static int set_credentials(struct prom_client *client, struct error *error)
+{
+    const bool user = client->options->user_file != NULL;
+    const char *path = credentials_of(client->options);
+    cleanup_file FILE *file = path ? fopen(path, "re") : NULL;
+    char *secret = client->secret;
     bool valid;
 
+    if (!path)
+        return 0;
     if (!file)
         return error_set(error, -errno, "%s: %s", path, strerror(errno));
     if (!fgets(secret, SECRET_MAX, file))
@@ -76,30 +115,11 @@ static int read_secret(const char *path, bool user, char secret[SECRET_MAX], str
     secret[strcspn(secret, "\r\n")] = '\0';
     for (const char *c = secret; *c; c++)
         valid &= !iscntrl((unsigned char)*c);
-    if (valid && secret[0] != '\0' && (!user || strchr(secret, ':')))
-        return 0;
-    return error_set(error, -EINVAL, "%s: its first line must be %s", path,
-                     user ? "USER:PASSWORD" : "a token");
-}
-
-/* Returns the file with the user's credentials; NULL: none. */
-static const char *credentials_of(const struct prom_options *options)
-{
-    return options->user_file ? options->user_file : options->token_file;
-}
-
-static int set_credentials(struct prom_client *client, struct error *error)
-{
-    const bool user = client->options->user_file != NULL;
-    const char *path = credentials_of(client->options);
-    int rc = path ? read_secret(path, user, client->secret, error) : 0;
-
-    if (!path || rc < 0)
-        return rc;
-    client->curl->setopt(client->handle, CURLOPT_HTTPAUTH,
-                         (long)(user ? CURLAUTH_BASIC : CURLAUTH_BEARER));
-    client->curl->setopt(client->handle, user ? CURLOPT_USERPWD : CURLOPT_XOAUTH2_BEARER,
-                         client->secret);
+    if (!valid || secret[0] == '\0' || (user && !strchr(secret, ':')))
+        return error_set(error, -EINVAL, "%s: its first line must be %s", path,
+                         user ? "USER:PASSWORD" : "a token");
+    curl.setopt(client->handle, CURLOPT_HTTPAUTH, (long)(user ? CURLAUTH_BASIC : CURLAUTH_BEARER));
+    curl.setopt(client->handle, user ? CURLOPT_USERPWD : CURLOPT_XOAUTH2_BEARER, client->secret);
     return 0;
 }
 
@@ -112,37 +132,50 @@ static bool is_loopback(const char *url)
 
 static int set_options(struct prom_client *client, struct error *error)
 {
-    const struct curl_functions *curl = client->curl;
     const struct prom_options *options = client->options;
     CURL *handle = client->handle;
     struct curl_slist *headers = NULL;
 
     for (size_t i = options->n_headers; i-- > 0; headers = &client->headers[i])
         client->headers[i] = (struct curl_slist){(char *)options->headers[i], headers};
-    curl->setopt(handle, CURLOPT_HTTPHEADER, headers);
-    curl->setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl->setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
-    curl->setopt(handle, CURLOPT_NOSIGNAL, 1L);
+    curl.setopt(handle, CURLOPT_HTTPHEADER, headers);
+    curl.setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl.setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
+    curl.setopt(handle, CURLOPT_NOSIGNAL, 1L);
     if (!is_loopback(client->url))
-        curl->setopt(handle, CURLOPT_ACCEPT_ENCODING, "gzip");
-    curl->setopt(handle, CURLOPT_USERAGENT, "vmwss/" VMWSS_VERSION);
-    curl->setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
-    curl->setopt(handle, CURLOPT_TIMEOUT_MS, (long)(options->timeout_s * 1000));
-    curl->setopt(handle, CURLOPT_WRITEFUNCTION, take_bytes);
-    curl->setopt(handle, CURLOPT_XFERINFOFUNCTION, on_progress);
-    curl->setopt(handle, CURLOPT_XFERINFODATA, client);
-    curl->setopt(handle, CURLOPT_NOPROGRESS, 0L);
+        curl.setopt(handle, CURLOPT_ACCEPT_ENCODING, "gzip");
+    curl.setopt(handle, CURLOPT_USERAGENT, "vmwss/" VMWSS_VERSION);
+    curl.setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
+    curl.setopt(handle, CURLOPT_TIMEOUT_MS, (long)(options->timeout_s * 1000));
+    curl.setopt(handle, CURLOPT_WRITEFUNCTION, take_bytes);
+    curl.setopt(handle, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl.setopt(handle, CURLOPT_XFERINFODATA, options);
+    curl.setopt(handle, CURLOPT_NOPROGRESS, 0L);
     if (options->cacert)
-        curl->setopt(handle, CURLOPT_CAINFO, options->cacert);
-    curl->setopt(handle, CURLOPT_SSLCERT, options->cert);
-    curl->setopt(handle, CURLOPT_SSLKEY, options->key);
+        curl.setopt(handle, CURLOPT_CAINFO, options->cacert);
+    curl.setopt(handle, CURLOPT_SSLCERT, options->cert);
+    curl.setopt(handle, CURLOPT_SSLKEY, options->key);
     return set_credentials(client, error);
+}
+
+static int load_curl(struct error *error)
+{
+    void *library = dlopen("libcurl.so.4", RTLD_LAZY | RTLD_LOCAL);
+    bool found = true;
+
+    if (!library)
+        library = dlopen("libcurl-gnutls.so.4", RTLD_LAZY | RTLD_LOCAL);
+    if (library) {
+        CURL_FUNCTIONS(CURL_FIND)
+    }
+    return library && found
+               ? 0
+               : error_set(error, -ENOENT, "libcurl could not be loaded: install it (libcurl4)");
 }
 
 int prom_open(const char *url, const struct prom_options *options, struct prom_client **out,
               struct error *error)
 {
-    const struct curl_functions *curl;
     struct prom_client *client;
     int rc;
 
@@ -152,13 +185,13 @@ int prom_open(const char *url, const struct prom_options *options, struct prom_c
                          "a URL with credentials can be read by everyone: give it without '@', '?' "
                          "and '#', and put USER:PASSWORD into a file for --user-file, or a token "
                          "into one for --token-file");
-    if (!(curl = curl_load(error)))
-        return -ENOENT;
+    rc = load_curl(error);
+    if (rc < 0)
+        return rc;
     client = calloc(1, sizeof(*client));
     if (!client)
         return error_set(error, -ENOMEM, "out of memory");
-    *client = (struct prom_client){
-        .url = url, .options = options, .curl = curl, .handle = curl->init()};
+    *client = (struct prom_client){.url = url, .options = options, .handle = curl.init()};
     rc = client->handle ? set_options(client, error) : error_set(error, -ENOMEM, "out of memory");
     if (rc < 0)
         prom_close(client);
@@ -172,7 +205,7 @@ void prom_close(struct prom_client *client)
     if (!client)
         return;
     if (client->handle)
-        client->curl->cleanup(client->handle);
+        curl.cleanup(client->handle);
     explicit_bzero(client->secret, sizeof(client->secret));
     free(client->bytes);
     free(client);
@@ -210,7 +243,7 @@ static int no_answer(const struct prom_client *client, CURLcode code, struct err
     for (size_t i = 0; i < COUNT(remedies); i++)
         if (remedies[i].code == code)
             remedy = remedies[i].text;
-    return error_set(error, -ECONNREFUSED, "%s%s", client->curl->strerror(code), remedy);
+    return error_set(error, -ECONNREFUSED, "%s%s", curl.strerror(code), remedy);
 }
 
 /* Writes the server's own words: those of the API, or the first line of a text that is no page;
@@ -223,20 +256,12 @@ static void read_words(const struct prom_client *client, char *words, size_t siz
 
     memcpy(text, client->bytes ? client->bytes : "", smaller(client->size, sizeof(text) - 1));
     text[strcspn(text, "\r\n")] = '\0';
-    if (prom_answer_parse(client->bytes, client->size, &answer, &own) == 0)
+    if (prom_answer_parse(client->bytes, client->size, NULL, &answer, &own) == 0)
         prom_answer_free(&answer);
     if (own.code == -EIO)
         snprintf(words, size, "%s", own.text);
     else
         utf8_printable_copy(words, size, *text == '<' || *text == '{' ? "" : text);
-}
-
-static long status_of(const struct prom_client *client)
-{
-    long status = 0;
-
-    client->curl->getinfo(client->handle, CURLINFO_RESPONSE_CODE, &status);
-    return status;
 }
 
 /* 422 is an error while the query was executed, in most cases a limit: Prometheus
@@ -246,13 +271,13 @@ static long status_of(const struct prom_client *client)
 static int check_status(const struct prom_client *client, struct error *error)
 {
     const char *file = credentials_of(client->options);
-    const long status = status_of(client);
+    const long status = client->status;
     char *to = NULL;
     char words[220];
 
     if (status == 200)
         return 0;
-    client->curl->getinfo(client->handle, CURLINFO_REDIRECT_URL, &to);
+    curl.getinfo(client->handle, CURLINFO_REDIRECT_URL, &to);
     utf8_printable_copy(words, sizeof(words), to ? to : "");
     if (to)
         return error_set(error, -EIO,
@@ -277,7 +302,7 @@ static int check_status(const struct prom_client *client, struct error *error)
 static char *make_url(const struct prom_client *client, const char *query,
                       const struct prom_span *times)
 {
-    char *escaped = client->curl->escape(client->handle, query, 0);
+    char *escaped = curl.escape(client->handle, query, 0);
     size_t n = strlen(client->url);
     char at[128];
     char *url = NULL;
@@ -294,20 +319,8 @@ static char *make_url(const struct prom_client *client, const char *query,
     if (escaped &&
         asprintf(&url, "%.*s/api/v1/%s&nocache=1&query=%s", (int)n, client->url, at, escaped) < 0)
         url = NULL;
-    client->curl->free(escaped);
+    curl.free(escaped);
     return url;
-}
-
-/* Waits, and lets the caller show that. */
-static void wait_s(const struct prom_options *options, double for_s)
-{
-    const double until_s = clock_s(CLOCK_MONOTONIC) + for_s;
-
-    while (clock_s(CLOCK_MONOTONIC) < until_s) {
-        nanosleep(&(struct timespec){.tv_nsec = RETRY_TICK_NS}, NULL);
-        if (options->tick)
-            options->tick(options->context);
-    }
 }
 
 static CURLcode perform_once(struct prom_client *client)
@@ -319,8 +332,9 @@ static CURLcode perform_once(struct prom_client *client)
     client->out = open_memstream(&client->bytes, &client->size);
     if (!client->out)
         return CURLE_OUT_OF_MEMORY;
-    client->curl->setopt(client->handle, CURLOPT_WRITEDATA, client->out);
-    code = client->curl->perform(client->handle);
+    curl.setopt(client->handle, CURLOPT_WRITEDATA, client->out);
+    code = curl.perform(client->handle);
+    curl.getinfo(client->handle, CURLINFO_RESPONSE_CODE, &client->status);
     return fclose(client->out) == 0 ? code : CURLE_OUT_OF_MEMORY;
 }
 
@@ -329,20 +343,25 @@ static CURLcode perform_once(struct prom_client *client)
  * answer. */
 static CURLcode perform(struct prom_client *client)
 {
-    const double until_s = clock_s(CLOCK_MONOTONIC) + client->options->timeout_s;
+    const double end_s = clock_s(CLOCK_MONOTONIC) + client->options->timeout_s;
     double pause_s = RETRY_FIRST_S;
 
     for (;;) {
         const CURLcode code = perform_once(client);
-        const long status = status_of(client);
+        const long status = client->status;
         curl_off_t after_s = 0;
+        double until_s;
 
-        client->curl->getinfo(client->handle, CURLINFO_RETRY_AFTER, &after_s);
+        curl.getinfo(client->handle, CURLINFO_RETRY_AFTER, &after_s);
         pause_s = fmax(pause_s, (double)after_s);
+        until_s = clock_s(CLOCK_MONOTONIC) + pause_s;
         if (code != CURLE_OK || (status != 429 && status != 502 && status != 503) ||
-            clock_s(CLOCK_MONOTONIC) + pause_s >= until_s)
+            until_s >= end_s)
             return code;
-        wait_s(client->options, pause_s);
+        while (clock_s(CLOCK_MONOTONIC) < until_s) {
+            nanosleep(&(struct timespec){.tv_nsec = RETRY_TICK_NS}, NULL);
+            on_progress((void *)client->options, 0, 0, 0, 0);
+        }
         pause_s *= 2;
     }
 }
@@ -355,38 +374,27 @@ static void take_limits(const struct prom_client *client, struct prom_answer *an
     struct curl_header *header;
 
     for (size_t i = 0; i < COUNT(names); i++) {
-        if (client->curl->header(client->handle, names[i], 0, CURLH_HEADER, -1, &header) ==
-                CURLHE_OK &&
+        if (curl.header(client->handle, names[i], 0, CURLH_HEADER, -1, &header) == CURLHE_OK &&
             header->value[0] != '\0' && !strstr(header->value, "\"Limited\":false"))
             prom_answer_doubt(answer, names[i], header->value);
     }
-}
-
-static int ask(struct prom_client *client, const char *url, struct prom_answer *answer,
-               struct error *error)
-{
-    CURLcode code;
-    int rc;
-
-    client->curl->setopt(client->handle, CURLOPT_URL, url);
-    code = perform(client);
-    if (code != CURLE_OK)
-        return no_answer(client, code, error);
-    rc = check_status(client, error);
-    if (rc < 0)
-        return rc;
-    rc = prom_answer_parse(client->bytes, client->size, answer, error);
-    if (rc == 0)
-        take_limits(client, answer);
-    return rc;
 }
 
 int prom_query(struct prom_client *client, const char *query, const struct prom_span *times,
                struct prom_answer *answer, struct error *error)
 {
     cleanup_free char *url = make_url(client, query, times);
-    int rc = url ? ask(client, url, answer, error) : -ENOMEM;
+    CURLcode code;
+    int rc;
 
-    answer->times = times;
+    if (!url)
+        return -ENOMEM;
+    curl.setopt(client->handle, CURLOPT_URL, url);
+    code = perform(client);
+    rc = code == CURLE_OK ? check_status(client, error) : no_answer(client, code, error);
+    if (rc == 0)
+        rc = prom_answer_parse(client->bytes, client->size, times, answer, error);
+    if (rc == 0)
+        take_limits(client, answer);
     return rc;
 }

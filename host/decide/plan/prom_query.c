@@ -169,17 +169,13 @@ static void warn_of_answer(struct prom_reader *reader, const char *query,
         plan_warn(reader->reading, "%s: its answer is partial: %s", reader->url, answer->doubt);
     reader->partial |= answer->partial;
     for (size_t i = 0; i < answer->n; i++) {
-        struct prom_series series = prom_series_of(answer, i);
-        const char *label = missing_label(query, &series);
-        double time_s;
-        double value;
+        const struct prom_series *series = &answer->series[i];
+        const char *label = missing_label(query, series);
 
-        while (answer->unreadable && prom_next(&series, &time_s, &value))
-            ;
-        if (series.unreadable && n++ < NAMED_MAX)
-            warn_of(reader, query, &series, NULL);
+        if (series->unreadable && n++ < NAMED_MAX)
+            warn_of(reader, query, series, NULL);
         if (label && n++ < NAMED_MAX)
-            warn_of(reader, query, &series, label);
+            warn_of(reader, query, series, label);
     }
     if (n > NAMED_MAX)
         plan_warn(reader->reading, "%s: and of %zu other series of that answer", reader->url,
@@ -196,6 +192,14 @@ void prom_lost(struct prom_reader *reader, const char *host)
               "out, unsaid",
               reader->url, name);
     reader->partial = true;
+}
+
+void prom_lost_of(const struct plan_reading *reading, struct plan_host *host, const char *guest,
+                  const char *what)
+{
+    plan_warn(reading, "host %s: guest %s has %s: the server has left something out, unsaid",
+              host->name, guest, what);
+    host->partial = true;
 }
 
 /* --- queries ---------------------------------------------------------------------------------- */
@@ -219,19 +223,8 @@ static int ask_piece(struct question *question, const struct prom_span *piece, s
         return rc;
     question->at_once = fmax(question->at_once, (double)answer.n_points / (double)piece->n_times);
     warn_of_answer(reader, question->query, &answer);
-    for (size_t i = 0; rc == 0 && i < answer.n; i++) {
-        struct prom_series series = prom_series_of(&answer, i);
-        double time_s;
-
-        if (piece->step_s == 0 && !prom_next(&series, &time_s, &series.value))
-            series.value = NAN;
-        rc = question->see(&series, question->context);
-        if (rc == 0 && series.astray)
-            rc = error_set(error, -EPROTO,
-                           "its answer has values at times that were not asked for, or twice for "
-                           "one time: give the URL of the server itself, without what is before "
-                           "it");
-    }
+    for (size_t i = 0; rc == 0 && i < answer.n; i++)
+        rc = question->see(&answer.series[i], question->context);
     prom_answer_free(&answer);
     return rc;
 }
@@ -269,10 +262,8 @@ static void write_value(FILE *out, const struct prom_reader *reader, const struc
 
     if (strncmp(name, "of", n) == 0)
         write_matchers(out, reader);
-    else if (strncmp(name, "match", n) == 0)
-        fputs(match_of(reading), out);
     else if (strncmp(name, "instances", n) == 0)
-        fputs(reader->instances, out);
+        fprintf(out, "instance=~\"%s\",%s", reader->instances, match_of(reading));
     else if (strncmp(name, "window", n) == 0)
         fprintf(out, "window=\"%.10g\"", reading->window_s);
     else if (strncmp(name, "span", n) == 0)

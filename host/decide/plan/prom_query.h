@@ -3,6 +3,7 @@
  * that are partial, or have something that cannot be used. */
 #pragma once
 
+#include "decide/plan/fleet.h"
 #include "decide/plan/prom_client.h"
 #include "decide/plan/reading.h"
 
@@ -36,6 +37,9 @@ void prom_write_text(FILE *out, const char *text);
 
 /** Warns that only one of two answers has the host: then all of the source is partly known. */
 void prom_lost(struct prom_reader *reader, const char *host);
+/** Warns that what there is of a guest is not in all answers: then its host is partly known. */
+void prom_lost_of(const struct plan_reading *reading, struct plan_host *host, const char *guest,
+                  const char *what);
 
 /** Called for each series of an answer: of a query of one time with its value, NAN if that is not
  * an amount; of others prom_next() reads them. A nonzero value that it returns ends the walk, and
@@ -54,9 +58,8 @@ void prom_guest_name(char *name, size_t size, const struct prom_series *series);
  * Queries the span in pieces; NULL: one time, the end of the reading. The query has one metric,
  * or the label __name__, and is sent with these replaced:
  *   $of      the matchers of the reader's host, and the user's
- *   $match   those of the user only
  *   $window  the matcher of the window
- *   $instances  those of the reader
+ *   $instances  those of the reader's instances, and the user's
  *   $span    the length of the reading
  *   $step    that of a step of the span
  *   $late    the offset by which ranges end late enough: PROM_LATE_MS

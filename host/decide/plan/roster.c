@@ -211,6 +211,7 @@ static void merge_host(struct roster *roster, const struct plan_reading *reading
     const struct roster_row *row = &roster->rows[r];
     struct roster_host *host = &roster->hosts[row->host];
 
+    host->n_rows++;
     host->host.last_s = fmax(host->host.last_s, row->last_s);
     if (!has_ended(row))
         host->due_s = fmax(host->due_s, row->last_s + row->lasts_s);
@@ -222,8 +223,14 @@ static void merge_host(struct roster *roster, const struct plan_reading *reading
         roster->first_s = row->first_s;
 }
 
-bool roster_has_changed(const struct roster_range *range)
+bool roster_has_changed(const struct roster_range *range, char text[ROSTER_RANGE_MAX])
 {
+    char least[32];
+    char most[32];
+
+    snprintf(text, ROSTER_RANGE_MAX, "%s to %s",
+             show_bytes(least, sizeof(least), range->least_bytes),
+             show_bytes(most, sizeof(most), range->most_bytes));
     return (double)(range->most_bytes - range->least_bytes) > SAME_SIZE * (double)range->most_bytes;
 }
 
@@ -237,20 +244,15 @@ struct roster_range roster_range_with(struct roster_range range, uint64_t bytes)
 static void warn_of_ram(const struct roster *roster, const struct plan_reading *reading,
                         const struct roster_row *row)
 {
-    char least[32];
-    char most[32];
+    char range[ROSTER_RANGE_MAX];
     char now[32];
 
-    if (!roster_has_changed(&row->ram))
-        return;
-    plan_warn(
-        reading,
-        "host %s: guest %s had %s to %s of RAM in this time: its needs count as they were, up "
-        "to the %s that it has now",
-        roster->hosts[row->host].host.name, row->name,
-        show_bytes(least, sizeof(least), row->ram.least_bytes),
-        show_bytes(most, sizeof(most), row->ram.most_bytes),
-        show_bytes(now, sizeof(now), row->ram_bytes));
+    if (roster_has_changed(&row->ram, range))
+        plan_warn(reading,
+                  "host %s: guest %s had %s of RAM in this time: its needs count as they were, up "
+                  "to the %s that it has now",
+                  roster->hosts[row->host].host.name, row->name, range,
+                  show_bytes(now, sizeof(now), row->ram_bytes));
 }
 
 int roster_add(struct roster *roster, const struct plan_reading *reading,

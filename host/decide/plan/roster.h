@@ -61,6 +61,7 @@ struct roster_host {
     size_t source;    /* the first file with this host */
     double due_s;     /* Unix time up to which some record holds, by the hour */
     double scraped_s; /* of a URL: Unix time of the last scrape; else 0 */
+    size_t n_rows;    /* of its guests */
     bool among;       /* a file has this host and others, for instance after it was renamed */
     bool silent;      /* no record is due: all its guests have ended or are suspended */
 };
@@ -95,8 +96,12 @@ int roster_read(struct roster *roster, const struct plan_reading *reading, size_
 ssize_t roster_host(struct roster *roster, const struct plan_reading *reading, size_t source,
                     const char *name, struct error *error);
 
-/** Returns true if a size has changed within the time, by more than rounding. */
-bool roster_has_changed(const struct roster_range *range);
+/** Room for a range as text. */
+#define ROSTER_RANGE_MAX 80
+
+/** Returns true if a size has changed within the time, by more than rounding; then writes the range
+ * to @p text. */
+bool roster_has_changed(const struct roster_range *range, char text[ROSTER_RANGE_MAX]);
 
 /** Returns the range with one more size. */
 struct roster_range roster_range_with(struct roster_range range, uint64_t bytes);

@@ -2,7 +2,6 @@
 /** @file roster_read_url.c  See from_prometheus.h: reads hosts and guests. */
 #include "base/array.h"
 #include "base/bytes.h"
-#include "base/text/units.h"
 #include "decide/plan/from_prometheus.h"
 #include "decide/plan/url_parts.h"
 #include "history/bucket.h"
@@ -28,12 +27,17 @@ struct url_reading {
     size_t source;
     struct url_hosts *hosts;
     struct url_host *host;        /* the one being read: */
-    struct plan_host plan;        /* its memory */
+    size_t to;                    /* its index in the roster */
     struct roster_range capacity; /* in the span */
     bool is_there;                /* its last scrape was in an answer */
     struct url_guest *guests;     /* all guests that it has had */
     size_t n_guests, n_there;
 };
+
+static struct plan_host *plan_of(const struct url_reading *from)
+{
+    return &from->roster->hosts[from->to].host;
+}
 
 /* --- guests of a host ------------------------------------------------------------------------- */
 
@@ -48,18 +52,15 @@ static struct url_guest *find_guest(const struct url_reading *from, const char *
 /* Returns the guest, which is added if it is new; NULL if out of memory. */
 static struct url_guest *get_guest(struct url_reading *from, const char *uuid)
 {
+    struct url_guest new = {.row = {.source = from->source, .host = from->to}};
     struct url_guest *guest = find_guest(from, uuid);
 
     if (guest)
         return guest;
-    guest = array_grow(from->guests, from->n_guests, sizeof(*guest));
-    if (!guest)
-        return NULL;
-    from->guests = guest;
-    guest += from->n_guests++;
-    *guest = (struct url_guest){.row = {.source = from->source}};
-    snprintf(guest->uuid, sizeof(guest->uuid), "%s", uuid);
-    return guest;
+    snprintf(new.uuid, sizeof(new.uuid), "%s", uuid);
+    return array_put(&from->guests, &from->n_guests, &new, sizeof(new)) < 0
+               ? NULL
+               : &from->guests[from->n_guests - 1];
 }
 
 /* A guest that was there, without a valid UUID or RAM: prom_each() names the series. */
@@ -68,7 +69,7 @@ static void leave_out(struct url_reading *from, const char *name, const char *la
     plan_warn(from->reader.reading,
               "host %s: guest %s is left out: its vmwss_plan_ram_bytes has no valid %s",
               from->host->name, name, lacks);
-    from->plan.partial = true;
+    plan_of(from)->partial = true;
 }
 
 static int see_ram(struct url_reading *from, struct url_guest *guest, const char *name,
@@ -135,7 +136,7 @@ static int see_now(struct prom_series *series, void *context)
 {
     struct url_reading *from = context;
     const char *metric = prom_label(series, "__name__");
-    struct plan_host *plan = &from->plan;
+    struct plan_host *plan = plan_of(from);
     const double bytes = series->value;
     const bool is_reserve = strcmp(metric, "vmwss_plan_reserve_bytes") == 0;
 
@@ -167,7 +168,7 @@ static int see_hours(struct prom_series *series, void *context)
     double bytes;
 
     if (!prom_is_uuid(uuid)) {
-        from->plan.partial = true;
+        plan_of(from)->partial = true;
         return 0;
     }
     guest = get_guest(from, uuid);
@@ -213,20 +214,6 @@ static int see_range(struct prom_series *series, void *context)
     return 0;
 }
 
-static void warn_of_capacity(const struct url_reading *from)
-{
-    char least[32];
-    char most[32];
-
-    if (!roster_has_changed(&from->capacity))
-        return;
-    plan_warn(from->reader.reading,
-              "host %s: its capacity was %s to %s in this time: how long it was short, and the "
-              "plan, are for that of now",
-              from->host->name, show_bytes(least, sizeof(least), from->capacity.least_bytes),
-              show_bytes(most, sizeof(most), from->capacity.most_bytes));
-}
-
 /* Reads the hours, and the quantile of the sizes: of what the rules have recorded if they were
  * always evaluated. */
 static int read_hours(struct url_reading *from)
@@ -261,44 +248,51 @@ static int read_hours(struct url_reading *from)
 /* --- into the roster -------------------------------------------------------------------------- */
 
 /* A host that is stale is named in any case. */
-static void warn_of_silence(const struct url_reading *from)
+static void warn_of_host(struct url_reading *from)
 {
     const double ago_s = from->reader.reading->to_s - from->host->scraped_s;
+    const uint64_t now_bytes = plan_of(from)->capacity_bytes;
+    char range[ROSTER_RANGE_MAX];
 
+    if (now_bytes > 0)
+        from->capacity = roster_range_with(from->capacity, now_bytes);
+    if (roster_has_changed(&from->capacity, range))
+        plan_warn(from->reader.reading,
+                  "host %s: its capacity was %s in this time: how long it was short, and the "
+                  "plan, are for that of now",
+                  from->host->name, range);
     if (!from->host->live && ago_s <= PLAN_SCRAPED_S)
         plan_warn(from->reader.reading,
                   "host %s: it was last scraped %.0f minutes ago, and is planned as it was then",
                   from->host->name, ago_s / 60);
 }
 
-static ssize_t add_host(struct url_reading *from)
+/* Suspended guests do not explain why a host is not live. */
+static int begin_host(struct url_reading *from, struct url_host *host)
 {
-    ssize_t index = roster_host(from->roster, from->reader.reading, from->source, from->host->name,
-                                from->reader.error);
+    const ssize_t to = roster_host(from->roster, from->reader.reading, from->source, host->name,
+                                   from->reader.error);
+    struct roster_host *added;
 
-    if (index >= 0) {
-        struct plan_host *host = &from->roster->hosts[index].host;
-
-        host->capacity_bytes = from->plan.capacity_bytes;
-        host->reserve_bytes = from->plan.reserve_bytes;
-        host->partial = from->plan.partial;
-        if (host->capacity_bytes > 0)
-            from->capacity = roster_range_with(from->capacity, host->capacity_bytes);
-        warn_of_capacity(from);
-        warn_of_silence(from);
-        from->roster->hosts[index].scraped_s = from->host->scraped_s;
-        if (!from->host->live) /* suspended guests do not explain why a host is not live */
-            from->roster->hosts[index].silent = false;
-    }
-    return index;
+    if (to < 0)
+        return (int)to;
+    added = &from->roster->hosts[to];
+    from->host = host;
+    from->to = (size_t)to;
+    from->reader.host = host->name;
+    from->n_guests = from->n_there = from->is_there = 0;
+    from->capacity = (struct roster_range){0};
+    added->host.reserve_bytes = PLAN_RESERVE_UNKNOWN;
+    added->scraped_s = host->scraped_s;
+    added->silent = host->live;
+    return 0;
 }
 
 /* A guest that the exporter did not serve in the last scrape has ended, here. */
-static int add_row(struct url_reading *from, struct url_guest *guest, size_t host)
+static int add_row(struct url_reading *from, struct url_guest *guest)
 {
     struct roster_row *row = &guest->row;
 
-    row->host = host;
     row->used_bytes = smaller(row->used_bytes, row->ram_bytes);
     if (guest->there)
         row->ram = roster_range_with(row->ram, row->ram_bytes);
@@ -343,18 +337,20 @@ static void mark_mute(const struct url_reading *from, struct url_guest *guest, d
 /* Handles guests without needs; and a host without guests, which may receive some. */
 static int no_rows(struct url_reading *from)
 {
-    for (size_t g = 0; g < from->n_guests; g++)
-        if (from->guests[g].there)
-            return error_set(from->reader.error, -ENODATA,
-                             "host %s has guests, but no vmwss_plan_need_bytes of that time with a "
-                             "window of %g s: choose with --window, or have the exporter serve it "
-                             "(--plan-window)",
-                             from->host->name, from->reader.reading->window_s);
-    if (from->host->live)
-        return add_host(from) < 0 ? from->reader.error->code : 0;
+    if (from->n_there > 0)
+        return error_set(from->reader.error, -ENODATA,
+                         "host %s has guests, but no vmwss_plan_need_bytes of that time with a "
+                         "window of %g s: choose with --window, or have the exporter serve it "
+                         "(--plan-window)",
+                         from->host->name, from->reader.reading->window_s);
+    if (from->host->live) {
+        warn_of_host(from);
+        return 0;
+    }
     plan_warn(from->reader.reading,
               "host %s is left out: it is not scraped any more, and has no needs in that time",
               from->host->name);
+    from->roster->n_hosts--;
     return 0;
 }
 
@@ -362,20 +358,19 @@ static int add_rows(struct url_reading *from)
 {
     const double last_s = last_hour(from);
     size_t n = 0;
-    ssize_t host;
     int rc = 0;
 
     for (size_t g = 0; g < from->n_guests; g++)
         n += from->guests[g].row.last_s > 0;
     if (n == 0)
         return no_rows(from);
-    host = add_host(from);
-    for (size_t g = 0; rc == 0 && host >= 0 && g < from->n_guests; g++) {
+    warn_of_host(from);
+    for (size_t g = 0; rc == 0 && g < from->n_guests; g++) {
         mark_mute(from, &from->guests[g], last_s);
         if (from->guests[g].row.last_s > 0)
-            rc = add_row(from, &from->guests[g], (size_t)host);
+            rc = add_row(from, &from->guests[g]);
     }
-    return host < 0 ? (int)host : rc;
+    return rc;
 }
 
 static int by_name_and_uuid(const void *a, const void *b)
@@ -405,17 +400,13 @@ static void warn_of_lost(struct url_reading *from)
         prom_lost(&from->reader, from->host->name);
     for (size_t g = 0; g < from->n_guests; g++) {
         const struct url_guest *guest = &from->guests[g];
-        const char *lost = guest->n_ranges < COUNT(ranges)                 ? "RAM"
-                           : guest->sized && guest->row.size_window_s == 0 ? "sizes"
-                                                                           : NULL;
+        const char *lost = guest->n_ranges < COUNT(ranges) ? "RAM in one answer, but not in another"
+                           : guest->sized && guest->row.size_window_s == 0
+                               ? "sizes in one answer, but not in another"
+                               : NULL;
 
-        if (!lost || !guest->there || roster_count_hours(&guest->row) < LOST_HOURS)
-            continue;
-        plan_warn(from->reader.reading,
-                  "host %s: guest %s has %s in one answer, but not in another: the server has left "
-                  "something out, unsaid",
-                  from->host->name, guest->row.name, lost);
-        from->plan.partial = true;
+        if (lost && guest->there && roster_count_hours(&guest->row) >= LOST_HOURS)
+            prom_lost_of(from->reader.reading, plan_of(from), guest->row.name, lost);
     }
 }
 
@@ -437,27 +428,10 @@ static int read_host(struct url_reading *from)
     if (rc == 0)
         rc = url_host_doubts(&from->reader, from->hosts, from->host,
                              from->n_guests > from->n_there);
-    from->plan.partial |= from->host->partial;
+    plan_of(from)->partial |= from->host->partial;
     if (rc == 0 && from->n_guests > 0)
         qsort(from->guests, from->n_guests, sizeof(*from->guests), by_name_and_uuid);
     return rc == 0 ? add_rows(from) : rc;
-}
-
-static int read_all(struct url_reading *from)
-{
-    struct url_hosts *hosts = from->hosts;
-    int rc = url_hosts_read(&from->reader, hosts);
-
-    for (size_t h = 0; rc == 0 && h < hosts->n; h++) {
-        from->host = &hosts->hosts[h];
-        from->reader.host = from->host->name;
-        from->n_guests = from->n_there = from->is_there = 0;
-        from->plan = (struct plan_host){.reserve_bytes = PLAN_RESERVE_UNKNOWN};
-        from->capacity = (struct roster_range){0};
-        rc = read_host(from);
-    }
-    from->reader.host = NULL;
-    return rc;
 }
 
 int roster_read_url(struct roster *roster, const struct plan_reading *reading, size_t source,
@@ -470,7 +444,13 @@ int roster_read_url(struct roster *roster, const struct plan_reading *reading, s
     rc = prom_begin(&from.reader, reading, source, error);
     if (rc < 0)
         return rc;
-    rc = read_all(&from);
+    rc = url_hosts_read(&from.reader, &hosts);
+    for (size_t h = 0; rc == 0 && h < hosts.n; h++) {
+        rc = begin_host(&from, &hosts.hosts[h]);
+        if (rc == 0)
+            rc = read_host(&from);
+    }
+    from.reader.host = NULL;
     if (rc == 0 && reading->cpu_query)
         rc = url_cpus_read(roster, &from.reader);
     for (size_t h = 0; from.reader.partial && h < roster->n_hosts; h++)

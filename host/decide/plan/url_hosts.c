@@ -87,6 +87,8 @@ static int see_name(struct prom_series *series, void *context)
     const struct hosts_reading *from = context;
     const char *name = prom_label(series, "host");
     struct url_host *host = find_host(from, name);
+    struct url_host new = {.labels = series->labels};
+    int rc;
 
     if (host)
         compare_labels(host, series);
@@ -94,14 +96,11 @@ static int see_name(struct prom_series *series, void *context)
         from->out->nameless += !host;
         return 0;
     }
-    host = array_grow(from->out->hosts, from->out->n, sizeof(*host));
-    if (!host)
-        return -ENOMEM;
-    from->out->hosts = host;
-    host += from->out->n++;
-    *host = (struct url_host){.labels = json_incref(series->labels)};
-    snprintf(host->name, sizeof(host->name), "%s", name);
-    return 0;
+    snprintf(new.name, sizeof(new.name), "%s", name);
+    rc = array_put(&from->out->hosts, &from->out->n, &new, sizeof(new));
+    if (rc == 0)
+        json_incref(new.labels);
+    return rc;
 }
 
 /* --- what is wrong with them ------------------------------------------------------------------ */
@@ -125,8 +124,8 @@ static const struct doubt {
              "(max_over_time(count_over_time(vmwss_plan_reserve_bytes{$of}[300s])[$span:$900])) "
              ">= 1.5 * max by (host) (count_over_time(vmwss_plan_reserve_bytes{$of}[300s]))"),
      NULL, 0, OF_ALL},
-    {OR_NONE(TWO_HOSTS("[$span:$300]", "4")), SEVERAL, -ENOTUNIQ, IF_LABELS_DIFFER},
-    {OR_NONE(TWO_HOSTS("[1800s:60s]", "7")), SEVERAL, -ENOTUNIQ, IF_LABELS_DIFFER},
+    {OR_NONE(TWO_HOSTS("[$span:$300]", "4") " or " TWO_HOSTS("[1800s:60s]", "7")), SEVERAL,
+     -ENOTUNIQ, IF_LABELS_DIFFER},
     /* Guests that were in fewer scrapes than their host. VictoriaMetrics may have dropped one of
      * two scrapes; what is there is of both. */
     {OR_NONE("count_over_time((1.5 * (count_over_time(vmwss_plan_ram_bytes{$of}[300s]) "

@@ -46,22 +46,22 @@ static int see_cells(struct prom_series *series, void *context)
 static double recorded_from(const struct prom_span *span, const uint8_t *cells)
 {
     const int all = span->step_s / CELL_S;
-    size_t first = span->n_times;
+    size_t end = span->n_times;
+    size_t first;
 
-    for (size_t late = 0; late < STEPS_LATE && first > 0 && cells[first - 1] < all; late++)
+    while (end > 0 && span->n_times - end < STEPS_LATE && cells[end - 1] < all)
+        end--;
+    for (first = end; first > 0 && cells[first - 1] == all;)
         first--;
-    if (first == 0 || cells[first - 1] < all)
-        return HUGE_VAL;
-    while (first > 0 && cells[first - 1] == all)
-        first--;
-    return span->from_s + ((double)first - 1) * span->step_s;
+    return first < end ? span->from_s + ((double)first - 1) * span->step_s : HUGE_VAL;
 }
 
-/* Reads the scraped needs of the steps of which not @p all cells are recorded. */
-static int read_gaps(struct prom_reader *reader, const struct recorded *recorded, int all,
-                     prom_see *see, void *context)
+/* Reads the scraped needs of the steps of which not all cells are recorded. */
+static int read_gaps(struct prom_reader *reader, const struct recorded *recorded, prom_see *see,
+                     void *context)
 {
     struct prom_span span = *recorded->span;
+    const int all = span.step_s > CELL_S ? span.step_s / CELL_S : 1;
     int rc = 0;
 
     for (size_t t = 0; rc == 0 && t < recorded->span->n_times; t += span.n_times) {
@@ -80,22 +80,19 @@ static int read_gaps(struct prom_reader *reader, const struct recorded *recorded
 int url_needs_read(struct prom_reader *reader, const struct prom_span *span, prom_see *see,
                    void *context, double *recorded_s)
 {
-    const size_t all = (size_t)span->step_s / CELL_S;
     const struct prom_span cells = {.from_s = span->from_s - span->step_s + CELL_S,
-                                    .n_times = span->n_times * all,
+                                    .n_times = span->n_times * (size_t)(span->step_s / CELL_S),
                                     .step_s = CELL_S};
     cleanup_free uint8_t *n_of = calloc(span->n_times + 1, 1);
-    const struct recorded recorded = {span, n_of};
-    int rc = 0;
+    struct recorded recorded = {span, n_of};
+    int rc = n_of ? 0 : -ENOMEM;
 
     *recorded_s = HUGE_VAL;
-    if (!n_of)
-        return -ENOMEM;
-    if (span->step_s % CELL_S != 0 || !prom_may_be_recorded(reader->reading))
-        return read_gaps(reader, &recorded, 1, see, context);
-    rc = prom_each(reader, &cells, recorded_cells, see_cells, (void *)&recorded);
-    *recorded_s = recorded_from(span, n_of);
-    if (rc == 0)
-        rc = prom_each(reader, span, "max by (uuid) (" RECORDED ")", see, context);
-    return rc == 0 ? read_gaps(reader, &recorded, (int)all, see, context) : rc;
+    if (rc == 0 && span->step_s % CELL_S == 0 && prom_may_be_recorded(reader->reading)) {
+        rc = prom_each(reader, &cells, recorded_cells, see_cells, &recorded);
+        *recorded_s = recorded_from(span, n_of);
+        if (rc == 0)
+            rc = prom_each(reader, span, "max by (uuid) (" RECORDED ")", see, context);
+    }
+    return rc == 0 ? read_gaps(reader, &recorded, see, context) : rc;
 }

@@ -20,8 +20,7 @@ static const char instances[] = "max by (instance) (last_over_time(vmwss_guest_i
 /* Metrics of the host's guests whose names, by which the exporter tells guests apart, are of one
  * guest, while @p also holds. The product has no name, so the metric is kept in a label. */
 #define OF_GUESTS(by, metrics, also)                                                               \
-    "max by (uuid, metric, " by ") (label_replace({__name__=~\"" metrics                           \
-    "\",instance=~\"$instances\",$match}, "                                                        \
+    "max by (uuid, metric, " by ") (label_replace({__name__=~\"" metrics "\",$instances}, "        \
     "\"metric\", \"${0}\", \"__name__\", \".*\") * on (instance, job, domain) "                    \
     "group_left (uuid, accel) (max by (instance, job, domain, uuid, accel) (vmwss_guest_info{$of}" \
     ") and on (instance, job, domain) (count by (instance, job, domain) (max by (instance, job, "  \
@@ -34,7 +33,7 @@ static const char *const queries[] = {
     OF_GUESTS("accel", "vmwss_resident_bytes", ""),
     OF_GUESTS("window", SET "bytes|" SET "low_bytes|" SET "high_bytes",
               " and on (instance, job, domain) (" SET
-              "timestamp_seconds{instance=~\"$instances\",$match} > time() - 3600)"),
+              "timestamp_seconds{$instances} > time() - 3600)"),
 };
 
 static void see_value(const struct prom_series *series, double end_s, double value,

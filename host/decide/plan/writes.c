@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define HOUR_S 3600
-/* Of a curve without a bound. */
+/* The upper bound of a curve that has none. */
 #define HIGH_MAX 0x1p62F
 
 static_assert(PLAN_WRITE_WINDOWS <= WRITE_POINTS_MAX, "a curve has room for all windows");

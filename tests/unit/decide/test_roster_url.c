@@ -219,9 +219,11 @@ static void print_no_doubts(FILE *out, const char *query)
     }
 }
 
-static int answer_to(const char *query, double from_s, double to_s, int step_s,
-                     struct prom_answer *answer, struct error *error)
+static int answer_to(const char *query, const struct prom_span *times, struct prom_answer *answer,
+                     struct error *error)
 {
+    const double to_s = times->from_s + (double)(times->n_times - 1) * times->step_s;
+    const int step_s = times->step_s ? times->step_s : 1;
     static char *text; /* it outlives the answer */
     size_t size;
     FILE *out;
@@ -240,15 +242,15 @@ static int answer_to(const char *query, double from_s, double to_s, int step_s,
     else if (strstr(query, " or on (host) 0 * "))
         print_no_doubts(out, query);
     else if (strstr(query, "plan_scrapes"))
-        print_recorded(out, from_s, to_s);
+        print_recorded(out, times->from_s, to_s);
     else {
-        print_series(out, query, from_s, to_s, step_s);
-        print_past(out, query, from_s, to_s, step_s);
+        print_series(out, query, times->from_s, to_s, step_s);
+        print_past(out, query, times->from_s, to_s, step_s);
         print_instances(out, query);
     }
     fputs("]}}", out);
     fclose(out);
-    return prom_answer_parse(text, size, answer, error);
+    return prom_answer_parse(text, size, times, answer, error);
 }
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): the names that ld --wrap makes */
@@ -312,11 +314,7 @@ int __wrap_prom_query(struct prom_client *client, const char *query, const struc
     scraped_sizes += strstr(query, " vmwss_plan_size_bytes") != NULL;
     if (times->step_s > 0 && span_s / times->step_s >= most_times)
         return error_set(error, -E2BIG, "too many");
-    int rc = answer_to(query, times->from_s, to_s, times->step_s ? times->step_s : 1, answer,
-                       error);
-
-    answer->times = times;
-    return rc;
+    return answer_to(query, times, answer, error);
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
 
