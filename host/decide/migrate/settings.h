@@ -31,7 +31,7 @@ struct migrate_settings {
 /** QEMU's name of a capability that changes a forecast; NULL after the last number. */
 const char *migrate_capability_name(unsigned number);
 
-/** What it changes, as a sentence without its beginning: "QEMU slows ...". */
+/** Its effect on a forecast: "QEMU slows the guest down ...". NULL after the last number. */
 const char *migrate_capability_effect(unsigned number);
 
 /** Reads QEMU's two answers; either may be NULL or anything at all. */

@@ -5,7 +5,7 @@
 #include "decide/migrate/settings.h"
 #include "guest/domain/domain.h"
 
-/** Sets what is known; that nobody answers is no error. @p uri: libvirt's, if the guest was found
- * there. */
+/** Sets what is known; a guest without an answer is no error. @p uri: libvirt's, if the guest was
+ * found there. */
 void migrate_ask(const struct fsroot *root, const struct guest *guest, const char *uri,
                  struct migrate_settings *settings);
