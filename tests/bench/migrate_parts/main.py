@@ -17,7 +17,7 @@ from payload_guest import CannotStart  # noqa: E402
 BUILD = os.environ.get("BUILD", os.path.join(cases.ROOT, "build/release"))
 
 ABOUT = """\
-The proof takes half an hour on two processors that have nothing else to do. What was interrupted goes on from there:
+The proof takes three quarters of an hour on two processors that have nothing else to do. What was interrupted goes on from there:
 
   tests/bench/migrate --proof DIR
   tests/bench/migrate --proof DIR --only kvm     # the 35 moves in the lab, and the table of all that DIR has
@@ -27,7 +27,7 @@ Its parts by hand; the last one in the lab, where KVM is real:
 
   tests/bench/migrate --by libvirt --accel tcg --wire 8 --guest small-700K --append DIR/libvirt
   tests/bench/migrate --accel tcg --wire 8 --guest small-256K:10,small-2M --append DIR/tcg
-  vm-images/lab/lab --kernel 6.12 --cpus 2 --out DIR -- tests/bench/migrate --wire 2 --guest lab-300K --append /mnt/out/kvm
+  vm-images/lab/lab --kernel 6.12 --cpus 2 --out DIR -- tests/bench/migrate --wire 1 --guest lab-300K --append /mnt/out/kvm
 
 A guest that has not arrived after 25 rounds or 40 s does not converge. Payloads, and what libvirt moves, begin anew for each
 move; a Linux guest goes on where it has arrived. A further run with --append goes on with the moves that are not in FILE yet.
