@@ -66,7 +66,7 @@ static _Noreturn void stand_guard(const struct guardian *guardian, int watch_fd,
 {
     ignore_signals();
     let_go_of_terminal();
-    prctl(PR_SET_PDEATHSIG, SIGCONT); /* if it is stopped at that time, it goes on */
+    prctl(PR_SET_PDEATHSIG, SIGCONT); /* wakes it if it is stopped when its parent dies */
     prctl(PR_SET_NAME, "vmwss-guardian");
     close(guardian->alive_fd);
     if (duty->serve)

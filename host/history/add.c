@@ -65,7 +65,7 @@ static bool is_estimate(uint64_t low_bytes, uint64_t bytes, uint64_t high_bytes)
     return low_bytes <= bytes && bytes <= high_bytes && high_bytes <= RAM_CONFIG_MAX_BYTES;
 }
 
-/* As row_parse() reads them. */
+/* Returns true if row_parse() would accept the curve. */
 static bool has_curve(const struct write_curve *curve)
 {
     double before_s = 0;

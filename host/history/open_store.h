@@ -43,10 +43,10 @@ struct store {
     bool clock_seen;
     double clock_offset_s; /* wall clock minus steady clock */
     double settled_at_s;   /* time on the steady clock */
-    /* host_need_sum(): minutes before summed_s are added up (0: not known yet), no new record can
-     * cover minutes before final_s, and the added records cover at most longest_s */
-    int64_t summed_s, final_s;
-    double longest_period_s;
+    /* used by host_need_sum() */
+    int64_t summed_s;        /* minutes before it are added up; 0: not known yet */
+    int64_t final_s;         /* no new record can cover a minute before it */
+    double longest_period_s; /* no record that was added covers a longer time */
 };
 
 /** Sets the error for an allocation failure; returns -ENOMEM. */

@@ -264,7 +264,8 @@ static void finish_host(struct walk *walk)
 
 /* --- together --------------------------------------------------------------------------------- */
 
-/* Allocates draws: as many for each hour as give all minutes the same weight. */
+/* Allocates the draws. Each hour gets a multiple of 60, so that all of its minutes have the same
+ * weight. */
 static int make_room(struct walk *walk, double span_s)
 {
     const int level_s = walk->report->level_s;

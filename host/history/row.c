@@ -170,7 +170,7 @@ static const struct row_array {
     size_t max, element_bytes;
     json_t *(*put)(const void *element);
     int (*take)(void *element, const json_t *array);
-    bool (*valid)(const void *base); /* NULL: every array of valid elements is */
+    bool (*valid)(const void *base); /* NULL: an array of valid elements is always valid */
 } arrays[] = {
     {FIELD_WINDOWS, offsetof(struct sample_record, n_windows),
      offsetof(struct sample_record, windows), RUN_MAX_WINDOWS, sizeof(struct window_record),

@@ -64,7 +64,7 @@ struct standing_span {
 /** A guest whose buckets are read in the order of time. */
 struct standing_guest {
     struct standing_events events;
-    bool forward; /* records cover the time after them, for planners */
+    bool forward; /* each record covers only the time after it, as planners need it */
     bool has;     /* a bucket was read: */
     struct standing last;
     double from_s, bytes;

@@ -25,8 +25,8 @@ struct witness_count {
     float both;   /* touched according to both */
     float others; /* touched by the accessed bit only */
     float missed; /* touched by the fault only */
-    /* touched before the mapping was dropped, but by no vCPU afterwards. If others are active, they
-     * may have touched them, but this is no evidence that they are active */
+    /* touched before the mapping was dropped, but by no vCPU afterwards: by a vCPU, or by another
+     * program. So these are no evidence of another program */
     float early;
     /* expected share of n in others without disturbance: touches by devices, and touches between
      * marking and dropping, which only the bit shows */

@@ -185,7 +185,7 @@ static int make_set(const struct fine *fine, struct page_set *set)
     for (uint64_t i = 0; rc == 0 && i < set->n; i++)
         set->page[i] = guest_ram_page_at(set->ram, fine->hva[i / huge_page_pages()]) +
                        i % huge_page_pages();
-    /* joins again, although blocks need not be in memory in the order of their pages */
+    /* The pages must ascend; the blocks may lie in QEMU's memory in another order. */
     if (rc == 0)
         qsort(set->page, set->n, sizeof(*set->page), compare_u64);
     return rc;

@@ -91,7 +91,7 @@ bool panel_answers(const struct panel *panel, double window_s);
 /** The requested ages, in seconds before the last tick. */
 struct panel_ages {
     double from_s; /* 0: including the last tick */
-    double to_s;   /* HUGE_VAL: this old, or older */
+    double to_s;   /* HUGE_VAL: all pages that are at least from_s old */
     /* count only pages watched for this long: 0 .. the longest window. At least from_s, and at
      * least to_s unless that is HUGE_VAL */
     double watched_s;

@@ -290,7 +290,7 @@ static const struct call_line table[] = {
     IF(openat, CALLS_RECLAIMER, 2, MAKES, 0),
     CALL(open, LIBRARIES | CALLS_KEEPER),
     CALL(openat, LIBRARIES | CALLS_KEEPER),
-    CALL(openat2, LIBRARIES | CALLS_RECLAIMER), /* Landlock limits the reclaimer's */
+    CALL(openat2, LIBRARIES | CALLS_RECLAIMER), /* by path Landlock limits the reclaimer */
     CALL(unlink, LIBRARIES),
     CALL(unlinkat, LIBRARIES | CALLS_KEEPER),
     CALL(stat, ALL),

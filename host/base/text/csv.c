@@ -41,8 +41,8 @@ static bool is_formula(const char *text)
     return end == text || *end != '\0';
 }
 
-/* Prints each byte of a character that is not printable as '?': a terminal may obey it, and a
- * reader of UTF-8 gives up at a byte that is none. */
+/* Prints each byte of a character that is not printable as '?': a terminal may obey such a
+ * character, and a reader of UTF-8 stops at an invalid byte. */
 static void print_printable(const char *text)
 {
     while (*text) {

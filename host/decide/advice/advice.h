@@ -21,5 +21,5 @@ struct replayed {
     struct decide_windows windows;
     double horizon_s;
     struct backtest_result result;
-    struct decide_past past; /* what was needed in all of the past, and that result */
+    struct decide_past past; /* the needs of the whole past, and the backtest's result */
 };

@@ -62,7 +62,8 @@ static void learn(struct decide_pace *pace, const struct decide_input *input,
 /* Share of the pressure above which growth has not helped. */
 #define UNHELPED_SHARE 0.75
 
-/* Returns how often the guest waits for memory, of what is a panic; what is not known is none. */
+/* Returns how much the guest waits for memory; 1 is the beginning of a panic. Unknown figures count
+ * as 0. */
 static double severity(const struct decide_policy *policy, const struct decide_guest *guest)
 {
     return fmax(fmax(fmax(guest->psi_some / policy->psi_some_panic, 0),

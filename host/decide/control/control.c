@@ -342,7 +342,7 @@ uint64_t control_goal(const struct control_guest *guest)
     const struct decide_decision *decision = &guest->decision;
     bool lower = decide_is_lower(&guest->input, decision);
 
-    if (guest->target_bytes > decide_actual(&guest->input)) /* what it had, or what it needs */
+    if (guest->target_bytes > decide_actual(&guest->input)) /* a growth is not finished */
         return larger(guest->target_bytes, lower ? 0 : decision->target_bytes);
     return lower ? decision->wanted_bytes : decision->target_bytes;
 }

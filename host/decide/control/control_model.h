@@ -64,17 +64,17 @@ struct control_host {
     struct levels_pool around; /* with a group: the same of the host; all 0: not known */
     /* share of the last minute in which tasks waited for a CPU; NAN: not known */
     double cpu_some;
-    uint64_t growth_bytes;    /* p99.9 of the guests' joint growth in 60 s; 0: not known */
-    uint64_t room_bytes;      /* memory to keep free (make-room); 0: no more than the levels want */
-    double now_s;             /* the time of any clock that is never set back */
-    enum control_level level; /* in: of the last decision; out: of this one */
-    /* in and out, as level: growth in guests with a running driver that waits for memory from
-     * donors */
+    uint64_t growth_bytes; /* p99.9 of the guests' joint growth in 60 s; 0: not known */
+    uint64_t room_bytes;   /* memory to keep free (make-room); 0: no more than the levels want */
+    double now_s;          /* the time of any clock that is never set back */
+    /* The next three are both input, from the last decision, and output, of this one. */
+    enum control_level level;
+    /* growth that waits for memory from donors, in guests with a running driver */
     uint64_t waiting_bytes;
-    struct control_ease ease; /* in and out, as level */
-    struct levels levels;     /* out */
-    uint64_t budget_bytes;    /* out: memory available for growth */
-    uint64_t missing_bytes;   /* out: total asked of donors; UINT64_MAX: all they can give */
+    struct control_ease ease;
+    struct levels levels;   /* out */
+    uint64_t budget_bytes;  /* out: memory available for growth */
+    uint64_t missing_bytes; /* out: total asked of donors; UINT64_MAX: all they can give */
 };
 
 struct control_guest {

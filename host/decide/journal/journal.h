@@ -74,8 +74,8 @@ bool journal_balloon_is_of_boot(const struct journal_balloon *balloon, const cha
 bool journal_balloon_is_of(const struct journal_balloon *balloon, const struct journal_run *run,
                            double now_s);
 
-/** Notes that it was set to its final size at @p now_s: the next controller may find it moving
- * there. */
+/** Notes that it was set to its final size at @p now_s: the next controller may find it on its way
+ * to that size. */
 void journal_balloon_restored(struct journal_balloon *balloon, uint64_t bytes, double now_s);
 
 /** Stores that we control the balloon. When this returns 0, the row survives kill -9. */

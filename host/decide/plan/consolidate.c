@@ -253,7 +253,7 @@ static void empty_hosts(struct plan_state *state, struct plan_moves *moves,
         }
         plan_undo(state, moves, before);
         for (size_t h = at; h < end; h++) {
-            if (state->fleet->hosts[hosts[h].index].drain) /* what drained it is kept */
+            if (state->fleet->hosts[hosts[h].index].drain) /* it stays empty */
                 continue;
             state->gone[hosts[h].index] = false;
             plan_move_past(state, hosts[h].index, hosts[h].index);

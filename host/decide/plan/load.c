@@ -300,7 +300,7 @@ static bool replay_holds(const struct plan_state *state, const struct plan_load 
 
 double plan_cpus_left(const struct plan_load *load, double cpus)
 {
-    /* what was added and subtracted again is no more than this */
+    /* The tolerance covers the rounding of sums from which values were subtracted again. */
     const double left = load->limit_cpus * (1 + 1e-9) - load->cpus;
 
     if (load->limit_cpus <= 0)

@@ -37,7 +37,7 @@ struct plan_shape {
     double cpus; /* 0: not known */
     const struct plan_slot *slots;
     uint64_t apart;
-    size_t more; /* guests besides the first: all of a unit */
+    size_t more; /* a unit's number of guests, less one */
     bool pinned;
 };
 

@@ -46,6 +46,6 @@ struct plan_runway {
 int plan_runway_of(const struct plan_sum *sum, double limit_bytes, float *draft,
                    struct plan_runway *runway);
 
-/** Sums the series of the guests on the host, and of those that have ended: after plan_profile() as
- * read, after plan_prepare() as used in planning. */
+/** Sums the series of the guests on the host, and of those that have ended. After plan_profile()
+ * these are as they were read, after plan_prepare() as planning uses them. */
 void plan_joint(const struct plan_fleet *fleet, size_t host, float *joint);

@@ -27,8 +27,7 @@ static int compare(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* A guest without a price, or of which it is not certain that it converges, makes that of its unit
- * unknown. */
+/* If one guest of a unit has no price, or may not converge, the price of the unit is unknown. */
 static void set_key(const struct plan_fleet *fleet, struct ordered_move *moves, size_t n, size_t i)
 {
     for (size_t m = 0; m < n; m++) {

@@ -23,7 +23,7 @@ struct plan_host_result {
     size_t past_at; /* after the moves, the host with room for guests of this one that have ended */
     bool emptied;   /* by the moves */
     struct plan_fallen fails_after;  /* after the moves, without the hosts that they empty */
-    size_t together, together_after; /* guests that must be apart from another one there */
+    size_t together, together_after; /* guests that must be apart from another on this host */
     double cpus, cpus_after;         /* used by its guests */
     size_t parted, parted_after;     /* guests that belong together with one elsewhere */
     struct plan_runway runway;

@@ -24,7 +24,7 @@ struct prom_span {
     size_t n_times;
     int step_s; /* 0: one time */
     size_t n_series;
-    double ahead_s; /* so much later is what a time of the answer is about */
+    double ahead_s; /* a point describes the moment this much later than its time */
 };
 
 /** One series of a vector or of a matrix; a copy of it is a position among its points. */

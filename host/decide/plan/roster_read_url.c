@@ -18,7 +18,7 @@ struct url_guest {
     bool there;        /* present in the last scrape: it has RAM, */
     bool seen;         /* or anything else that a guest that has not ended has, */
     bool sized;        /* and a size, which it had in the last hour */
-    unsigned n_ranges; /* in how many answers of ranges[] it was */
+    unsigned n_ranges; /* how many answers of ranges[] have it */
 };
 
 struct url_reading {

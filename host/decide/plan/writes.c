@@ -88,7 +88,7 @@ unsigned plan_writes_count(const struct plan_writes *writes, unsigned hour)
     return n;
 }
 
-/* Inserts a point, whose place is that of its measured window. */
+/* Inserts a point; the points are in the order of their measured windows. */
 static void insert(struct write_curve *curve, const struct write_point *point)
 {
     size_t at = curve->n++;

@@ -20,7 +20,7 @@ static const struct agent_field hello_field[] = {
     FIELD(agent_hello, page_bytes, VALUE_RAM_BYTES),
 };
 
-/* The total comes first: the others are compared with it. */
+/* The total comes first: check_memory() compares the others with it. */
 static const struct agent_field memory_field[] = {
     FIELD(agent_memory, total_bytes, VALUE_RAM_BYTES),
     FIELD(agent_memory, free_bytes, VALUE_RAM_BYTES),

@@ -237,7 +237,8 @@ static struct text text_of(const struct owner_facts *facts, enum place place)
     }
 }
 
-/* A name in a path ends at a slash; one in a list of groups or arguments with its line. */
+/* A name in a path ends at a slash; a name in a list of groups or of arguments ends with its line.
+ */
 static bool ends_name(char c)
 {
     return c == '/' || c == '\n' || c == '\0';

@@ -72,7 +72,7 @@ static const struct {
     {"ppc64", "ppc64"},   {"s390x", "s390x"}, {"loongarch64", "loongarch64"},
 };
 
-/* "qemu-kvm" and names that say nothing emulate the host's architecture. */
+/* "qemu-kvm", and any other name without an architecture, emulates that of the host. */
 static const char *target_of(const char *exe)
 {
     static const char prefix[] = "qemu-system-";

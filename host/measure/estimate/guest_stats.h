@@ -65,8 +65,8 @@ enum guest_stats_inconsistency {
     INCONSISTENT_TIME = 1 << 4,
 };
 
-/** Size of the text with the reason why there are no statistics. */
-/* Size of that text with a remedy: the XML of a channel, and how to add it, take 210 bytes. */
+/** Size of the text with the reason why there are no statistics, and with a remedy: the XML of a
+ * channel, and how to add it, take 210 bytes. */
 #define GUEST_STATS_REASON_TEXT 256
 
 struct guest_stats {

@@ -104,7 +104,8 @@ static bool ends_with(const char *name, const char *end)
 }
 
 /* Appends the only group below if it is a slice, or a partition of libvirt without systemd, and so
- * contains all guests. Returns false if there is none. A guest's own group is none. */
+ * contains all guests. Returns false if there is no such group: the name of a guest's own group
+ * ends in another way. */
 static bool descend(const struct fsroot *root, const struct version *version,
                     char group[GUEST_SCOPE_PATH])
 {

@@ -39,7 +39,7 @@ struct swap_devices swap_devices_read(const struct fsroot *root)
 {
     struct host_memory memory = {0};
 
-    meminfo_read(root, &memory, NULL); /* what it cannot read is 0 */
+    meminfo_read(root, &memory, NULL); /* fields that it cannot read stay 0 */
     return (struct swap_devices){.listed_bytes = listed_bytes(root),
                                  .total_bytes = memory.swap_total_bytes};
 }

@@ -13,8 +13,8 @@ int damon_read_frames(struct damon *damon, struct error *error);
  * own. */
 int damon_read_flags(struct damon *damon, struct error *error);
 
-/** Returns true if the region's page has the idle flag, and if DAMON can sample it. hugetlb pages
- * are on no LRU list, and DAMON does not check the list there. */
+/** Returns true if the region's page has the idle flag, and if DAMON can sample it: it is on an LRU
+ * list, or it is a hugetlb page, for which DAMON does not check that. */
 bool damon_carries_mark(const struct damon *damon, uint64_t r);
 
 /** Gives the pages of all regions their states at the end of a window. */

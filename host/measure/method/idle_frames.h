@@ -109,7 +109,7 @@ static inline bool frames_has_moved(const struct frames *frames, uint64_t i, uin
     return frames->was && frames->was[i] != frames_hash(pfn);
 }
 
-/** Makes the k-th present page a frame, behind those taken before; k must ascend. */
+/** Appends the k-th present page to the frames; k must ascend from call to call. */
 struct frame *frames_take(struct frames *frames, uint64_t k);
 
 /** Calls frames_map(), and takes all present pages. */

@@ -2,10 +2,9 @@
 /**
  * @file unmeasured.h  Guests without current numbers: who has none, and why.
  *
- * Nothing is taken from such a guest (VETO_NOT_MEASURED, VETO_STALE). One is nothing unusual while
- * it starts; but where the host has too little CPU time for its guests vmwssd has none either, and
- * then no guest has numbers, no memory is taken, and the host runs short for a reason that is not
- * memory.
+ * Nothing is taken from such a guest (VETO_NOT_MEASURED, VETO_STALE). A single one is normal: it
+ * may just have started. But if the host is so short of CPU time that vmwssd gets none, no guest
+ * has numbers, no memory is taken, and the host runs out of memory because it lacks CPU time.
  */
 #pragma once
 

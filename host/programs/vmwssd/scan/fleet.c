@@ -361,7 +361,7 @@ void fleet_configure(struct fleet *fleet, const struct config *config)
     uint64_t now_ns;
 
     HOLD(&fleet->mutex);
-    now_ns = clock_ns(); /* no earlier than the ledger's time */
+    now_ns = clock_ns(); /* under the mutex, or it could be before the ledger's time */
     if (!same_panels(&fleet->config, config))
         fleet->generation++;
     fleet->config = *config;

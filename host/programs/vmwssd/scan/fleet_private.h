@@ -123,7 +123,7 @@ struct fleet_spending {
     struct ledger ledger;
     bool over;                       /* the ledger blocks everything, and this was logged */
     double scans_cpu_s;              /* CPU time of all scans so far */
-    double plan_cpu_s, plan_scans_s; /* that of the process, and of scans, when it was planned */
+    double plan_cpu_s, plan_scans_s; /* of the process, and of scans, when it was planned */
     double recent_share, overhead;
     double polling_s;       /* cost of asking all guests once */
     uint64_t held_until_ns; /* the ledger blocks everything until then, also asking guests */

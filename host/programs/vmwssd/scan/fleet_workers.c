@@ -296,8 +296,8 @@ static void restore_guests(struct fleet *fleet)
 }
 
 /* One thread wakes when the next guest is due; another wakes a bit later, in case the first is
- * blocked by then: waking both at once would waste a wake-up. A thread does not wake for a deadline
- * that it has not seen, because the guest was being scanned. */
+ * blocked by then: waking both at once would waste a wake-up. While a guest is being scanned it has
+ * no deadline, so a thread that falls asleep meanwhile does not wake for its next one. */
 static void wait_until(struct fleet *fleet, uint64_t until_ns)
 {
     const uint64_t quarter_ns = fleet_ns(fleet->spending.plan.period_s / 4);

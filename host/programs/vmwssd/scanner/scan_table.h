@@ -21,9 +21,8 @@ struct scan_table *scan_table_new(const struct fsroot *root, pid_t parent);
 /**
  * Answers one valid request; not SCAN_ALIVE, SCAN_LANE and SCAN_BELL, which are about the channels
  * themselves.
- * @param reply must be begun; is filled
- * @param fd the descriptor to send with the
- * reply, which the caller closes; -1: none
+ * @param reply  is filled; the caller has begun it with scan_reply_begin()
+ * @param fd     the descriptor to send with the reply, which the caller closes; -1: none
  */
 void scan_table_answer(struct scan_table *table, const struct scan_request *request,
                        struct scan_reply *reply, int *fd);

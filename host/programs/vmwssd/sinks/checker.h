@@ -13,7 +13,7 @@ struct checker {
     pthread_mutex_t mutex; /* protects the next six fields */
     bool stop;
     struct store *store; /* is checked now; NULL: none */
-    clockid_t clock;     /* that of the thread that checks it */
+    clockid_t clock;     /* CPU time of the thread that checks it */
     double begun_s;      /* by that clock */
     double cpu_s;        /* of all checks before it */
     /* used only by the thread that begins it: */
