@@ -20,7 +20,6 @@ enum control_action {
     CONTROL_RESTORE, /* return to the size before our first target */
     CONTROL_RECLAIM, /* the balloon stays as it is, and reclaim_bytes are reclaimed */
 };
-#define N_CONTROL_ACTIONS 7
 
 /** Reason why the guest is given no more, or asked for no more. */
 enum control_hold {
@@ -39,7 +38,6 @@ enum control_hold {
     HOLD_SHARE,     /* it claims more than its share, and the host is short */
     HOLD_BLOCK,     /* a step is less than a block of its virtio-mem, and it has no balloon */
 };
-#define N_HOLDS 14
 
 struct control_policy {
     struct decide_policy decide;

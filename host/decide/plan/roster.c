@@ -96,13 +96,6 @@ unsigned roster_count_hours(const struct roster_row *row)
     return n;
 }
 
-bool roster_has_hour(const struct roster_row *row, double time_s, double to_s)
-{
-    const double ago = hours_ago(time_s, to_s);
-
-    return ago >= 0 && ago < ROSTER_HOURS && row->hours[(size_t)ago / 64] >> (size_t)ago % 64 & 1;
-}
-
 /* --- guests ----------------------------------------------------------------------------------- */
 
 struct roster_guest *roster_guest_of(const struct roster *roster, const char *uuid)

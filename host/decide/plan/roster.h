@@ -83,9 +83,6 @@ void roster_mark_hour(struct roster_row *row, double start_s, double to_s);
 /** Returns the number of its hours with records, as far as ROSTER_HOURS go. */
 unsigned roster_count_hours(const struct roster_row *row);
 
-/** Returns true if it has any in the hour with that time, as far as ROSTER_HOURS go. */
-bool roster_has_hour(const struct roster_row *row, double time_s, double to_s);
-
 /** Reads the hours of one file into the roster. Errors as plan_read(). */
 int roster_read(struct roster *roster, const struct plan_reading *reading, size_t source,
                 struct store *store, struct error *error);

@@ -331,16 +331,6 @@ void pods_ask_all(struct pods *pods, bool open)
             pods->guests[i].asked = begin_asking(&pods->guests[i], false, open, NULL);
 }
 
-int pods_connect(const struct pod_guest *pod, struct domain_connection **out, struct error *error)
-{
-    struct pod_inquiry asked = {.connect = true};
-    int rc = ask_pod(pod, &asked, error);
-
-    if (rc == 0)
-        *out = asked.connection;
-    return rc;
-}
-
 int pods_ask(struct pod_guest *pod, struct domain_info *info, struct guest *guest,
              struct error *error)
 {

@@ -54,14 +54,9 @@ const struct pod_guest *pods_choose(const struct pods *pods, const char *domain,
  * be passed to pods_ask(). */
 void pods_ask_all(struct pods *pods, bool open);
 
-/** Connects to the libvirt of @p guest, read-only. Every domain of the connection must be @p
- * guest's process. Errors as domain_connect(), guest->error, or -ETIMEDOUT. */
-int pods_connect(const struct pod_guest *guest, struct domain_connection **out,
-                 struct error *error);
-
 /** Asks the libvirt of @p pod to describe its guest, and opens the guest, unless @p guest is NULL.
- * If libvirt does not describe it, @p info is empty. -ENODEV: not running; else as pods_connect()
- * and guest_open_domain(). */
+ * If libvirt does not describe it, @p info is empty. -ENODEV: not running; -ETIMEDOUT; pod->error;
+ * else as domain_connect() and guest_open_domain(). */
 int pods_ask(struct pod_guest *pod, struct domain_info *info, struct guest *guest,
              struct error *error);
 
@@ -69,8 +64,9 @@ int pods_ask(struct pod_guest *pod, struct domain_info *info, struct guest *gues
  * caller frees; returns the count. */
 ssize_t pods_list(const struct fsroot *root, struct domain_info **out, struct error *error);
 
-/** Connects as pods_connect() to the libvirt of the guest with this UUID, name, or namespace/name;
- * its domain has the UUID @p uuid. Errors as pods_find(), pods_choose() and pods_connect(). */
+/** Connects, read-only, to the libvirt of the guest with this UUID, name, or namespace/name; its
+ * domain has the UUID @p uuid, and every domain of the connection must be that guest's process.
+ * Errors as pods_find(), pods_choose() and pods_ask(). */
 int pods_connect_to(const struct fsroot *root, const char *domain, char uuid[37],
                     struct domain_connection **out, struct error *error);
 

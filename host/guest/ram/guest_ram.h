@@ -13,8 +13,6 @@
 
 struct candidates; /* candidates.h */
 
-#define GUEST_RAM_MAX_BLOCKS RAM_CONFIG_MAX_BACKENDS
-
 enum ram_backing {
     RAM_BACKING_ANON,    /* private anonymous memory */
     RAM_BACKING_SHMEM,   /* memfd, or a file on tmpfs: pages live in the page cache */

@@ -10,7 +10,6 @@
 #include "measure/record/guest_tracker.h"
 #include "programs/balloond/config.h"
 
-#define MEMBER_AFTERS 3
 /** A stall that the guest's agent reported counts as pressure of a panic for this long. */
 #define MEMBER_STALL_S 10
 

@@ -136,12 +136,12 @@ TEST(node, var_run_may_be_a_link_or_a_directory)
 
 TEST(node, a_guest_without_its_libvirt_is_named)
 {
-    struct domain_connection *connection = NULL;
+    struct domain_info info;
 
     find(2);
     ck_assert_int_lt(pods.guests[1].socket, 0);
-    ck_assert_error(pods_connect(&pods.guests[1], &connection, &error), -ENOENT, "--pid 1001");
-    ck_assert_ptr_null(connection);
+    ck_assert_error(pods_ask(&pods.guests[1], &info, NULL, &error), -ENOENT, "--pid 1001");
+    ck_assert_str_eq(info.uuid, "");
 }
 
 TEST(node, a_qemu_that_no_libvirt_started_is_none)
