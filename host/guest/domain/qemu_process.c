@@ -406,9 +406,26 @@ static pid_t process_of(const struct fsroot *root, pid_t tid)
     return at && sscanf(at, "\nTgid: %d", &pid) == 1 ? pid : 0;
 }
 
+/* Numbers in debugfs are those of the first namespace of processes (PROC_PID_INIT_INO of
+ * include/linux/proc_ns.h). */
+static bool sees_numbers_of_host(const struct fsroot *root)
+{
+    char link[64];
+
+    return fsroot_readlink(root, link, sizeof(link), "proc/self/ns/pid") < 0 ||
+           strcmp(link, "pid:[4026531836]") == 0;
+}
+
+/* The program behind a thread's number is asked first: for a QEMU no descriptor has to be read. */
+static bool may_have_made_vm(const struct fsroot *root, pid_t pid)
+{
+    return pid > 0 && (qemu_process_is_qemu(root, pid) || process_holds_kvm_vm(root, pid));
+}
+
 /* KVM's debugfs has a directory for each virtual machine, named after the thread that made it and
  * its descriptor: "1234-12". Reading all descriptors of all processes instead takes some 1.5 us for
- * each. Returns the number of processes; -ENOENT if that cannot be seen. */
+ * each. Returns the number of processes; -ENOENT if that cannot be seen, as when such a thread has
+ * ended. */
 static ssize_t find_vm_makers(const struct fsroot *root, pid_t **pids)
 {
     cleanup_dir DIR *dir = NULL;
@@ -417,18 +434,16 @@ static ssize_t find_vm_makers(const struct fsroot *root, pid_t **pids)
     int tid;
     int vm;
 
-    if (fsroot_opendir(root, &dir, "sys/kernel/debug/kvm") < 0)
+    if (!sees_numbers_of_host(root) || fsroot_opendir(root, &dir, "sys/kernel/debug/kvm") < 0)
         return -ENOENT;
-    *pids = NULL;
     while ((entry = readdir(dir))) {
-        pid_t *more = sscanf(entry->d_name, "%d-%d", &tid, &vm) == 2
-                          ? array_grow(*pids, n, sizeof(*more))
-                          : NULL;
+        if (sscanf(entry->d_name, "%d-%d", &tid, &vm) != 2)
+            continue;
 
-        if (more) {
-            *pids = more;
-            more[n++] = process_of(root, tid);
-        }
+        const pid_t maker = process_of(root, tid);
+
+        if (!may_have_made_vm(root, maker) || array_put(pids, &n, &maker, sizeof(maker)) < 0)
+            return -ENOENT;
     }
     return (ssize_t)n;
 }

@@ -622,6 +622,49 @@ TEST(plain, find_all)
     free(pids);
 }
 
+/* KVM names a virtual machine after the thread that made it. */
+TEST(plain, a_machine_whose_maker_has_ended)
+{
+    cleanup_root struct fsroot root = copy_fixture("anon-thp");
+    static const char *const makers[] = {"2000-4", "9999-4", "7-4"};
+
+    ck_assert_int_eq(
+        system(TEXT_OF(1024,
+                       "cd '%s/proc' && mkdir -p 2000/fd 7/fd && ln -s /bin/sh 2000/exe && "
+                       "ln -s /bin/sh 7/exe && ln -s anon_inode:kvm-vm 2000/fd/4",
+                       copy)),
+        0);
+    unit_write(copy, "proc/2000/status", "Name:\tsh\nTgid:\t2000\n");
+    unit_write(copy, "proc/7/status", "Name:\tsh\nTgid:\t7\n");
+    for (size_t i = 0; i < COUNT(makers); i++) {
+        cleanup_free pid_t *pids = NULL;
+
+        ck_assert_int_eq(system(TEXT_OF(1024,
+                                        "cd '%s' && rm -rf sys/kernel/debug/kvm && mkdir -p "
+                                        "sys/kernel/debug/kvm/%s",
+                                        copy, makers[i])),
+                         0);
+        ck_assert_int_eq(qemu_process_find_all(&root, true, &pids), 2);
+    }
+}
+
+/* Numbers in debugfs are those of the host, which another namespace of processes does not have. */
+TEST(plain, a_machine_in_another_namespace)
+{
+    cleanup_root struct fsroot root = copy_fixture("anon-thp");
+    cleanup_free pid_t *pids = NULL;
+
+    ck_assert_int_eq(
+        system(TEXT_OF(1024,
+                       "cd '%s' && mkdir -p proc/2000/fd proc/self/ns sys/kernel/debug/kvm/1000-4 "
+                       "&& ln -s /bin/sh proc/2000/exe && ln -s anon_inode:kvm-vm proc/2000/fd/4 "
+                       "&& ln -s 'pid:[4026532200]' proc/self/ns/pid",
+                       copy)),
+        0);
+    write_file("status", "Name:\tq\nTgid:\t1000\n");
+    ck_assert_int_eq(qemu_process_find_all(&root, true, &pids), 2);
+}
+
 TEST(plain, stat_lines)
 {
     struct proc_stat s;
