@@ -165,12 +165,21 @@ static int add_backend(struct ram_config *ram, const struct ram_backend *backend
     return rc < 0 ? error_set(error, rc, "QEMU options: out of memory") : 0;
 }
 
+/* QEMU also takes the path of a backend, whole or in part: "/objects/ram0"
+ * (qom/object.c object_resolve_path()). No id has a slash. */
+static const char *id_of(const struct reference *as)
+{
+    const char *slash = strrchr(as->id, '/');
+
+    return slash ? slash + 1 : as->id;
+}
+
 static int add_object(struct reading *r, const struct reference *as, struct error *error)
 {
     for (size_t i = 0; i < r->n_objects; i++) {
         struct ram_backend *object = &r->objects[i];
 
-        if (strcmp(object->id, as->id) != 0)
+        if (strcmp(object->id, id_of(as)) != 0)
             continue;
         object->virtio_mem = as->use == USE_VIRTIO_MEM;
         object->dimm = as->use == USE_DIMM || object->virtio_mem;

@@ -85,6 +85,13 @@ CASES = [
         ["DEFAULTS", *BY, "-M", "aux-ram-share=on", "-m", "16", *backend("r", 16, "memfd"), "-device", "VGA"],
     ),
     ("JSON", 64, [*BY, "-m", "64", *as_json("memfd", "r", 64)]),
+    ("the backend's path", 64, ["-M", "pc,memory-backend=/objects/r", "-m", "64", *backend("r", 64)]),
+    ("in part", 64, ["-M", "pc,memory-backend=objects/r", "-m", "64", *backend("r", 64)]),
+    (
+        "a DIMM's, and a node's",
+        192,
+        [*ROOM, *backend("r", 64), *backend("d", 128), *node("/objects/r"), *dimm("/objects/d")],
+    ),
     ("shm", 64, [*BY, "-m", "64", *backend("r", 64, "shm")]),
     ("a file, copied on write", 128, [*BY, "-m", "128", *file("r", 128, "share=off")]),
     ("a file of tmpfs", 64, ["-m", "64", "-mem-path", "/dev/shm"]),
