@@ -404,8 +404,8 @@ static int try_proof(const struct target *target, struct guest_ram *out, struct 
  * faults do. */
 static bool may_prove(const struct guest *guest, int rc)
 {
-    return guest->process.other_vmm ||
-           ((rc == -ENXIO || rc == -ENOTUNIQ) && guest->process.accel == ACCEL_KVM);
+    return (rc == -ENXIO || rc == -ENOTUNIQ) &&
+           (guest->process.other_vmm || guest->process.accel == ACCEL_KVM);
 }
 
 int ram_find(const struct fsroot *root, const struct guest *guest, struct guest_ram *out,
@@ -415,7 +415,7 @@ int ram_find(const struct fsroot *root, const struct guest *guest, struct guest_
     const struct target target = {.root = root, .process = &guest->process};
     struct error unknown = {0};
     struct error unproved = {0};
-    int rc = guest->process.other_vmm
+    int rc = guest->process.other_vmm && !guest->ram.in_guest_memfd
                  ? error_set(&unknown, -ENXIO, "process %d: %s", (int)guest->process.pid,
                              guest->ram.unknown)
                  : guest_ram_locate(root, &guest->process, &guest->ram, out, &unknown);

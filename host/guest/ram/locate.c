@@ -402,13 +402,13 @@ static int fill_guest_ram(const struct fsroot *root, pid_t pid, const struct mat
  * can see them. */
 static int check_mapped(const struct ram_config *config, struct error *error)
 {
-    if (*config->unknown)
-        return error_set(error, -ENXIO, "its RAM is not known: %s", config->unknown);
     if (!config->in_guest_memfd)
-        return 0;
+        return *config->unknown
+                   ? error_set(error, -ENXIO, "its RAM is not known: %s", config->unknown)
+                   : 0;
     return error_set(
         error, -ENOTSUP,
-        "its RAM is not mapped by QEMU (%s: it is in guest_memfd), so no page table of the host's tells "
+        "its RAM cannot be seen (%s: it is in guest_memfd), as no page table of the host's tells "
         "what it touches; ask the guest itself (vmwss-guest)",
         config->in_guest_memfd);
 }

@@ -245,11 +245,18 @@ cp "$(command -v sleep)" "$guests_dir/qemu-helper"
 pids+=("$!")
 check "no QEMU" test "$("$vmwss" list --processes --json)" = ""
 if [[ -w /dev/kvm ]]; then
-	python3 -c 'import fcntl, os, time
-fcntl.ioctl(os.open("/dev/kvm", os.O_RDWR), 0xAE01, 0)
-time.sleep(600)' & # KVM_CREATE_VM
-	pid=$!
-	pids+=("$pid")
+	# with_machine STATEMENT: creates a virtual machine (KVM_CREATE_VM), and does so.
+	with_machine() {
+		python3 -c 'import fcntl, os, time
+machine = fcntl.ioctl(os.open("/dev/kvm", os.O_RDWR), 0xAE01, 0)
+'"$1"'
+time.sleep(600)' &
+		pid=$!
+		pids+=("$pid")
+	}
+	with_machine 'os.memfd_create("[kvm-gmem]")'
+	check "RAM in guest_memfd is refused" eventually listed '(has("ram_bytes") | not) and (.error | contains("it is in guest_memfd"))'
+	with_machine pass
 	check "another program with a virtual machine is listed, with the reason" eventually listed \
 		'(has("ram_bytes") | not) and (.error | contains("not a QEMU"))'
 	also_in_status() { { "$vmwss" status -D "$db" --json || true; } | jq -e '.guests | any(.reason | contains("not a QEMU"))' >/dev/null; }

@@ -229,8 +229,11 @@ TEST(plain, ram_in_guest_memfd_is_refused)
     one_backend(4, RAM_SOURCE_ANON);
     config.in_guest_memfd = "SEV-SNP";
     ck_assert_int_eq(locate_text(smaps, &config), -ENOTSUP);
-    ck_assert_ptr_nonnull(
-        strstr(error.text, "process 5: its RAM is not mapped by QEMU (SEV-SNP: "));
+    ck_assert_ptr_nonnull(strstr(error.text, "process 5: its RAM cannot be seen (SEV-SNP: "));
+    /* Nor can it be proved where options do not tell the RAM. */
+    strcpy(config.unknown, "its file is gone");
+    ck_assert_int_eq(locate_text(smaps, &config), -ENOTSUP);
+    *config.unknown = '\0';
     config.in_guest_memfd = NULL;
     ck_assert_int_eq(locate_text(smaps, &config), 0);
     /* A captured process that has one open, whatever its options say. */
