@@ -47,12 +47,14 @@ static enum accel accel_of(const char *list)
 static void read_machine(struct reading *r, const struct qemu_option *option)
 {
     char accel[64];
+    char flash[2];
 
     qemu_option_get(option, "type", "type", r->out->machine, sizeof(r->out->machine));
     /* a version of Proxmox VE's: "pc-q35-9.2+pve1" */
     r->out->machine[strcspn(r->out->machine, "+")] = '\0';
     reading_merge_size(option, "max-ram-below-4g", 1, &r->out->max_ram_below_4g_bytes);
     r->out->cxl |= qemu_option_is_on(option, "cxl");
+    r->out->firmware |= qemu_option_get(option, "type", "pflash0", flash, sizeof(flash)) != 0;
     r->mte |= qemu_option_is_on(option, "mte");
     r->secure |= qemu_option_is_on(option, "secure");
     reading_merge_size(option, "memory.size", 1, &r->machine_memory.size_bytes);
@@ -103,6 +105,20 @@ static void read_global(struct reading *r, const struct qemu_option *option)
         bytes = reading_size(option, names[i], 1);
     if (bytes > 0)
         r->out->pci_hole64_bytes = bytes;
+}
+
+static void read_firmware(struct reading *r, const struct qemu_option *option)
+{
+    (void)option;
+    r->out->firmware = true;
+}
+
+static void read_drive(struct reading *r, const struct qemu_option *option)
+{
+    char interface[16];
+
+    if (qemu_option_get(option, NULL, "if", interface, sizeof(interface)) == 1)
+        r->out->firmware |= strcmp(interface, "pflash") == 0;
 }
 
 static void read_mem_path(struct reading *r, const struct qemu_option *option)
@@ -178,6 +194,9 @@ static const struct reader readers[] = {
     {"vga", .has_argument = true, .raw = true, .read = read_vga, .marks = MARK_NO_GRAPHICS},
     {"set", .has_argument = true, .raw = true, .read = read_set},
     {"mem-path", .has_argument = true, .raw = true, .read = read_mem_path},
+    {"bios", .has_argument = true, .raw = true, .read = read_firmware},
+    {"pflash", .has_argument = true, .raw = true, .read = read_firmware},
+    {"drive", .has_argument = true, .read = read_drive},
     {"overcommit", .has_argument = true, .read = read_overcommit},
     {"name", .has_argument = true, .raw = true, .read = read_name},
     {"uuid", .has_argument = true, .raw = true, .read = read_uuid},

@@ -33,6 +33,7 @@ struct qemu_cmdline {
     uint64_t max_ram_below_4g_bytes; /* -machine max-ram-below-4g=; 0 if absent */
     uint64_t max_ram_bytes;          /* -m maxmem=, with slots= for memory devices; 0 if absent */
     uint64_t memory_slots;
+    bool firmware;             /* an option names a file of firmware, whose size is not known */
     uint64_t pci_hole64_bytes; /* -global NAME-pcihost.pci-hole64-size=; 0 if absent */
     bool cxl;                  /* -machine cxl=on */
     /* -cpu MODEL,vendor=; empty if absent: under KVM the host's vendor */

@@ -228,6 +228,19 @@ int candidates_check_pages(const struct fsroot *root, const struct candidates *c
     return rc;
 }
 
+bool candidate_is_memfd(const struct candidate *c)
+{
+    return strncmp(c->whole.path, "/memfd:", 7) == 0;
+}
+
+bool candidate_is_auxiliary(const struct candidate *c)
+{
+    static const char objects[] = "/memfd:/objects/";
+
+    return candidate_is_memfd(c) && strchr(c->whole.path + 7, '/') &&
+           strncmp(c->whole.path, objects, sizeof(objects) - 1) != 0;
+}
+
 void candidates_free(struct candidates *candidates)
 {
     free(candidates->at);

@@ -11,6 +11,10 @@
 
 #include "guest/ram/smaps.h"
 
+/* QEMU rounds and aligns anonymous memory to this (QEMU_VMALLOC_ALIGN of util/mmap-alloc.c). A
+ * thread's stack, which a guard may follow too, is one page less than a multiple of it. */
+#define CANDIDATE_ANON_UNIT_BYTES (2ULL << 20)
+
 struct candidate {
     struct vma first; /* its first piece, as smaps printed it */
     struct vma whole; /* start, end and sums over all pieces; locked, mergeable if any piece is */
@@ -41,6 +45,18 @@ int candidates_collect_any(const struct fsroot *root, pid_t pid, struct candidat
 int candidates_check_pages(const struct fsroot *root, const struct candidates *candidates,
                            struct error *error);
 void candidates_free(struct candidates *candidates);
+
+static inline uint64_t candidate_bytes(const struct candidate *c)
+{
+    return c->whole.end - c->whole.start;
+}
+
+bool candidate_is_memfd(const struct candidate *c);
+
+/** Returns true if it is named like QEMU's own memory. Since QEMU 10 memory that is neither private
+ * nor a backend is a memfd with its region's name: "/memfd:0000:00:02.0/vga.vram",
+ * "/memfd:/rom@etc/acpi/tables". A backend's id has no slash. */
+bool candidate_is_auxiliary(const struct candidate *c);
 
 /** Checks those parts of the rule that /proc/PID/maps shows too: the access, and a guard behind
  * it. */

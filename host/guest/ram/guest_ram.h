@@ -66,14 +66,22 @@ struct taken {
 /* Linux guests take memory in sections of 128 MiB; graphics memory is smaller. */
 #define RAM_DIMM_MIN_BYTES (128ULL << 20)
 
-/* A guest with slots may have smaller memory modules, of which the guest may make no use. Memory of
- * this size that no option explains is no firmware, which has 8 MiB at most. */
+/* A guest with room for more may have smaller memory modules, of which the guest may make no use.
+ * Memory of this size that no option explains is no firmware, which has 8 MiB at most. */
 #define RAM_MODULE_MIN_BYTES (16ULL << 20)
+
+/** Returns true if memory can be plugged into the guest: it has slots, or may have more than it
+ * began with (virtio-mem needs no slot). */
+static inline bool ram_can_be_plugged(const struct qemu_process *process)
+{
+    return process->config.memory_slots > 0 ||
+           process->config.max_ram_bytes > process->config.ram.total_bytes;
+}
 
 /** The least size of a mapping that may have been plugged before it was first seen. */
 static inline uint64_t ram_dimm_min_bytes(const struct qemu_process *process)
 {
-    return process->config.memory_slots > 0 ? RAM_MODULE_MIN_BYTES : RAM_DIMM_MIN_BYTES;
+    return ram_can_be_plugged(process) ? RAM_MODULE_MIN_BYTES : RAM_DIMM_MIN_BYTES;
 }
 
 /* A mapping that appears while a guest is followed is not graphics memory: graphics cards cannot be

@@ -13,6 +13,7 @@
 #include "guest/ram/candidates.h"
 #include "guest/ram/guest_ram.h"
 #include "guest/ram/ram_backing.h"
+#include "guest/ram/unclaimed.h"
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
@@ -33,33 +34,13 @@
 struct match {
     const struct ram_config *config;
     struct candidates *candidates;
-    uint64_t least_bytes; /* ram_dimm_min_bytes() */
+    const struct qemu_process *process;
     size_t n;
     const struct ram_backend *claims[MAX_CLAIMS];
     size_t by_order[MAX_CLAIMS]; /* their indices, in the order in which QEMU makes them */
     size_t taken_by[MAX_CLAIMS];
     bool by_id[MAX_CLAIMS];
 };
-
-static uint64_t bytes_of(const struct candidate *c)
-{
-    return c->whole.end - c->whole.start;
-}
-
-static bool is_memfd(const struct candidate *c)
-{
-    return strncmp(c->whole.path, "/memfd:", 7) == 0;
-}
-
-/* Since QEMU 10 memory that is neither private nor a backend is a memfd with its region's name:
- * "/memfd:0000:00:02.0/vga.vram", "/memfd:/rom@etc/acpi/tables". A backend's id has no slash. */
-static bool is_auxiliary(const struct candidate *c)
-{
-    static const char objects[] = "/memfd:/objects/";
-
-    return is_memfd(c) && strchr(c->whole.path + 7, '/') &&
-           strncmp(c->whole.path, objects, sizeof(objects) - 1) != 0;
-}
 
 /* hugetlbfs rounds a block up to its page size (QEMU softmmu/physmem.c file_ram_alloc()). */
 static bool size_fits(const struct ram_backend *b, const struct candidate *c)
@@ -68,7 +49,7 @@ static bool size_fits(const struct ram_backend *b, const struct candidate *c)
                                                             : base_page_bytes();
     uint64_t rest = b->size_bytes % page;
 
-    return b->size_bytes + (rest ? page - rest : 0) == bytes_of(c);
+    return b->size_bytes + (rest ? page - rest : 0) == candidate_bytes(c);
 }
 
 /* Returns false only if the configuration rules the candidate out. A file may or may not be on
@@ -83,11 +64,12 @@ static bool backing_fits(const struct ram_backend *b, const struct candidate *c)
         return !c->whole.hugetlb &&
                (c->whole.inode == 0 || strncmp(c->whole.path, "/dev/zero", 9) == 0);
     case RAM_SOURCE_MEMFD:
-        return is_memfd(c) && b->hugetlb == c->whole.hugetlb;
+        return candidate_is_memfd(c) && b->hugetlb == c->whole.hugetlb;
     case RAM_SOURCE_FILE:
-        return c->whole.inode != 0 && !is_memfd(c);
+        return c->whole.inode != 0 && !candidate_is_memfd(c);
     case RAM_SOURCE_SHARED:
-        return !c->whole.hugetlb && (is_memfd(c) || strncmp(c->whole.path, "/dev/zero", 9) == 0);
+        return !c->whole.hugetlb &&
+               (candidate_is_memfd(c) || strncmp(c->whole.path, "/dev/zero", 9) == 0);
     case RAM_SOURCE_UNKNOWN:
         break;
     }
@@ -96,7 +78,7 @@ static bool backing_fits(const struct ram_backend *b, const struct candidate *c)
 
 static bool fits(const struct ram_backend *b, const struct candidate *c)
 {
-    return size_fits(b, c) && backing_fits(b, c) && !is_auxiliary(c);
+    return size_fits(b, c) && backing_fits(b, c) && !candidate_is_auxiliary(c);
 }
 
 /* The path of the mapping ends with mem-path, as QEMU was given it: relative, or within a root of
@@ -138,7 +120,7 @@ static bool names_file(const struct candidate *c, const char *id)
     const char *slash = strrchr(c->whole.path, '/');
     size_t length = strlen(id);
 
-    if (!slash || !length || is_memfd(c))
+    if (!slash || !length || candidate_is_memfd(c))
         return false;
 
     const char *name = slash + 1;
@@ -153,7 +135,7 @@ static bool names_file(const struct candidate *c, const char *id)
 
 static bool names_backend(const struct candidate *c, const struct ram_backend *b)
 {
-    if (b->source == RAM_SOURCE_SHARED && is_memfd(c))
+    if (b->source == RAM_SOURCE_SHARED && candidate_is_memfd(c))
         return is_named(c, b->id);
     return names_file(c, b->id) || (has_path(c, b->path) && c->whole.offset == b->file_offset);
 }
@@ -193,8 +175,9 @@ static void locate_take(struct match *m, size_t backend, size_t candidate, bool 
     m->candidates->at[candidate].taken = true;
     m->candidates->at[candidate].device = backend >= m->config->n_backends;
     m->candidates->at[candidate].unclaimed = m->claims[backend]->spare &&
-                                             bytes_of(&m->candidates->at[candidate]) >=
-                                                 m->least_bytes;
+                                             (ram_can_be_plugged(m->process) ||
+                                              candidate_bytes(&m->candidates->at[candidate]) >=
+                                                  RAM_DIMM_MIN_BYTES);
 }
 
 static void take_by_id(struct match *m, size_t backend)
@@ -274,13 +257,13 @@ static void describe(const struct candidates *candidates, char *text, size_t siz
     snprintf(text, size, "nothing");
     for (size_t i = 0; i < candidates->n && have + 64 < size; i++) {
         const struct candidate *c = &candidates->at[i];
-        const char *what = c->whole.hugetlb ? "hugetlb"
-                           : is_memfd(c)    ? "memfd"
-                           : c->whole.inode ? "file"
-                                            : "anon";
+        const char *what = c->whole.hugetlb        ? "hugetlb"
+                           : candidate_is_memfd(c) ? "memfd"
+                           : c->whole.inode        ? "file"
+                                                   : "anon";
 
         have += (size_t)snprintf(text + have, size - have, "%s%" PRIu64 " KiB %s", have ? ", " : "",
-                                 bytes_of(c) / 1024, what);
+                                 candidate_bytes(c) / 1024, what);
     }
 }
 
@@ -305,7 +288,7 @@ static const struct candidate *find_rival(const struct match *m, size_t backend)
     for (size_t i = 0; i < m->candidates->n; i++) {
         const struct candidate *c = &m->candidates->at[i];
 
-        if (!c->taken && fits(b, c) && (bytes_of(c) < RAM_DIMM_MIN_BYTES || b->order == 0))
+        if (!c->taken && fits(b, c) && (candidate_bytes(c) < RAM_DIMM_MIN_BYTES || b->order == 0))
             return c;
     }
     return NULL;
@@ -355,7 +338,7 @@ static void fill_block(const struct fsroot *root, pid_t pid, const struct ram_ba
     memcpy(block->id, b->id, sizeof(block->id));
     memcpy(block->path, v->path, sizeof(block->path));
     block->hva = v->start;
-    block->bytes = bytes_of(c);
+    block->bytes = candidate_bytes(c);
     block->beyond_bytes = less(block->bytes, b->size_bytes);
     block->shared = v->perms[3] == 's';
     block->locked = v->locked;
@@ -423,45 +406,17 @@ static int match(const struct fsroot *root, struct match *m, struct error *error
     return check_match(m, error);
 }
 
-/* Collects the candidates that are not RAM, or of which nothing is known. */
-static int note_others(const struct candidates *candidates, uint64_t least_bytes,
-                       struct guest_ram *out)
-{
-
-    out->others = calloc(candidates->n + 1, sizeof(*out->others));
-    if (!out->others)
-        return -ENOMEM;
-    for (size_t i = 0; i < candidates->n; i++) {
-        const struct candidate *c = &candidates->at[i];
-        const bool unclaimed = c->unclaimed || (!c->any && !c->taken && !is_auxiliary(c) &&
-                                                bytes_of(c) >= least_bytes);
-
-        if (c->taken && !c->device)
-            continue;
-        out->others[out->n_others++] = (struct ram_other){.hva = c->whole.start,
-                                                          .end = c->whole.end,
-                                                          .last_hva = c->last_start,
-                                                          .unclaimed = unclaimed};
-        if (!unclaimed)
-            continue;
-        out->unclaimed_bytes += bytes_of(c);
-        out->unclaimed_resident_bytes += c->whole.hugetlb ? c->whole.hugetlb_bytes
-                                                          : c->whole.rss_bytes;
-    }
-    return 0;
-}
-
 int guest_ram_of_candidates(const struct fsroot *root, const struct qemu_process *process,
                             const struct candidates *candidates, struct guest_ram *out,
                             struct error *error)
 {
     *out = (struct guest_ram){.blocks = calloc(candidates->n + 1, sizeof(*out->blocks))};
-    if (!out->blocks || note_others(candidates, ram_dimm_min_bytes(process), out) < 0) {
+    if (!out->blocks || guest_ram_note_others(process, candidates, out) < 0) {
         guest_ram_free(out);
         return error_set(error, -ENOMEM, "out of memory");
     }
     for (size_t i = 0; i < candidates->n; i++) {
-        const struct ram_backend all = {.size_bytes = bytes_of(&candidates->at[i])};
+        const struct ram_backend all = {.size_bytes = candidate_bytes(&candidates->at[i])};
 
         if (candidates->at[i].taken)
             add_block(root, process->pid, &all, &candidates->at[i], out);
@@ -484,7 +439,7 @@ int guest_ram_locate(const struct fsroot *root, const struct qemu_process *proce
             return rc;
         m->config = config;
         m->candidates = &candidates;
-        m->least_bytes = ram_dimm_min_bytes(process);
+        m->process = process;
         rc = match(root, m, error);
     }
     if (rc < 0) {
@@ -492,7 +447,7 @@ int guest_ram_locate(const struct fsroot *root, const struct qemu_process *proce
         return rc;
     }
     rc = fill_guest_ram(root, process->pid, m, out, error);
-    if (rc == 0 && note_others(&candidates, m->least_bytes, out) < 0) {
+    if (rc == 0 && guest_ram_note_others(process, &candidates, out) < 0) {
         guest_ram_free(out);
         rc = error_set(error, -ENOMEM, "process %d: out of memory", (int)process->pid);
     }

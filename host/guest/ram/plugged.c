@@ -9,10 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* QEMU rounds and aligns anonymous memory to this (QEMU_VMALLOC_ALIGN of util/mmap-alloc.c). A
- * thread's stack, which a guard may follow too, is one page less than a multiple of it. */
-#define ANON_UNIT_BYTES (2ULL << 20)
-
 /* A walk of maps that visits the mappings with a guard behind them. */
 struct walk {
     const struct guest_ram *ram;
@@ -42,7 +38,7 @@ static bool can_be_plugged(const struct vma *vma)
 
     if (!candidates_mapped_like_ram(vma) || bytes < RAM_PLUGGED_MIN_BYTES)
         return false;
-    return vma->inode != 0 || bytes >= RAM_DIMM_MIN_BYTES || bytes % ANON_UNIT_BYTES == 0;
+    return vma->inode != 0 || bytes >= RAM_DIMM_MIN_BYTES || bytes % CANDIDATE_ANON_UNIT_BYTES == 0;
 }
 
 static int add_found(struct walk *walk, const struct vma *vma)

@@ -75,6 +75,17 @@ check "a second one" dimm d2 $((256 * mib))
 stop
 end_guest
 
+echo "# smaller than any that Linux uses"
+begin_guest small || { finish; exit 1; }
+"$vmwss" list --processes --json >"$records"
+check "before it, list knows its RAM" told '.pid == '"$pid"' and .ram_bytes == 256 * '$mib
+for i in 2 4 8; do check "a module of $i MiB" dimm "d$i" $((i * mib)); done
+"$vmwss" measure --pid "$pid" --json -m cold --census -w 1 >"$records"
+check "measure that begins later says that they may be touched" told "$(high $((14 * mib)))"
+"$vmwss" list --processes --json >"$records"
+check "and list that its RAM is not known" told '.pid == '"$pid"' and .ram_bytes == null and .unclaimed_bytes == 14 * '$mib
+end_guest
+
 echo "# within one window"
 begin_guest once || { finish; exit 1; }
 begin -m cold --census -w 4

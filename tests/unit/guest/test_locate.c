@@ -147,20 +147,21 @@ static void write_file(const char *dir, const char *name, const char *text)
     unit_write(dir, path, text);
 }
 
+static struct qemu_process made = {.pid = 5, .pidfd = -1};
+
 /* From here on made-up address spaces: VMAs of "START-END PERMS INODE PATH | FLAGS". @p maps: NULL
  * for none. */
 static int locate_maps(const char *maps, const char *smaps, const struct ram_config *wanted)
 {
     const char *dir = unit_dir();
     struct fsroot root;
-    struct qemu_process process = {.pid = 5, .pidfd = -1};
 
     write_file(dir, "smaps", smaps);
     if (maps)
         write_file(dir, "maps", maps);
     ck_assert_int_eq(fsroot_open(&root, dir), 0);
     guest_ram_free(&ram);
-    int rc = guest_ram_locate(&root, &process, wanted, &ram, &error);
+    int rc = guest_ram_locate(&root, &made, wanted, &ram, &error);
 
     fsroot_close(&root);
     return rc;
@@ -220,6 +221,35 @@ TEST(plain, smaps_is_read_no_further_than_ram_may_be)
     /* Maps that cannot be read, or have no guard at all, end nothing. */
     ck_assert_int_eq(locate_maps("no maps\n", smaps, &config), -EBADMSG);
     ck_assert_int_eq(locate_maps("", smaps, &config), -EBADMSG);
+}
+
+/* Beside RAM and ACPI's tables it has 4 MiB of which nothing is known, and a memfd of 1 MiB. */
+TEST(plain, a_small_module_may_have_been_plugged)
+{
+    static const char smaps[] = ANON("10000000-10400000", "")
+        GUARD("10400000-10401000") /* 4 MiB, ACPI's 2, and a ROM */
+        ANON("20000000-20200000", "") GUARD("20200000-20201000") ANON("28000000-28380000", "")
+            GUARD("28380000-28381000")
+                RAM("30000000-30100000", "rw-s", "00000000", "77", "/memfd:m", "")
+                    GUARD("30100000-30101000") ANON("40000000-44000000", "")
+                        GUARD("44000000-44001000");
+
+    one_backend(64, RAM_SOURCE_ANON);
+    ck_assert_int_eq(locate_text(smaps, &config), 0);
+    ck_assert_uint_eq(ram.unclaimed_bytes, 0);
+    made.config.memory_slots = 2;
+    ck_assert_int_eq(locate_text(smaps, &config), 0);
+    ck_assert_uint_eq(ram.unclaimed_bytes, 5 * MIB);
+    /* virtio-mem needs no slot */
+    made.config.memory_slots = 0;
+    made.config.max_ram_bytes = 128 * MIB;
+    ck_assert_int_eq(locate_text(smaps, &config), 0);
+    ck_assert_uint_eq(ram.unclaimed_bytes, 5 * MIB);
+    /* An option names firmware, of which the size is not known. */
+    made.config.firmware = true;
+    ck_assert_int_eq(locate_text(smaps, &config), 0);
+    ck_assert_uint_eq(ram.unclaimed_bytes, 1 * MIB);
+    made.config = (struct qemu_cmdline){0};
 }
 
 TEST(plain, ram_in_guest_memfd_is_refused)

@@ -1026,3 +1026,18 @@ TEST(plain, modules_that_libvirt_does_not_know)
     ck_assert_str_eq(xml.backends[1].id, "mine");
     ram_config_free(&xml);
 }
+
+TEST(plain, firmware)
+{
+    ck_assert_zero(PARSE("-m\0"
+                         "64\0-drive\0if=virtio,file=pflash\0"));
+    ck_assert(!line.firmware);
+    ck_assert_zero(PARSE("-bios\0OVMF.fd\0"));
+    ck_assert(line.firmware);
+    ck_assert_zero(PARSE("-pflash\0OVMF.fd\0"));
+    ck_assert(line.firmware);
+    ck_assert_zero(PARSE("-drive\0file=OVMF.fd,if=pflash,unit=0\0"));
+    ck_assert(line.firmware);
+    ck_assert_zero(PARSE("-machine\0q35,pflash0=libvirt-pflash0-format\0"));
+    ck_assert(line.firmware);
+}
