@@ -113,6 +113,17 @@ TEST(plain, bits_have_all_64)
     ck_assert_ptr_null(kernel_bits(NULL, 10, &value));
 }
 
+TEST(plain, a_line_is_found_by_its_whole_name)
+{
+    static const char text[] = "pgscan_kswapd 7\npgscan 5\nlast\t3";
+
+    ck_assert_uint_eq(kernel_line_u64(text, "pgscan"), 5);
+    ck_assert_uint_eq(kernel_line_u64(text, "last"), 3);
+    ck_assert_uint_eq(kernel_line_u64(text, "kswapd"), 0);
+    ck_assert_ptr_null(kernel_line(text, "las"));
+    ck_assert_ptr_null(kernel_line("", "pgscan"));
+}
+
 /* Each test of a reader runs once for each of no_amounts[], which its file holds at each %s. */
 static void write_with(const char *path, const char *format, const char *number)
 {
