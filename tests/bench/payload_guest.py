@@ -14,6 +14,8 @@ import time
 
 # A Linux under the oracle boots some ten times slower than without, and machines are busy.
 READY_S = 300
+# A pass takes far less in any of them.
+RUNS_S = 20
 MAGIC = b"VMWSSPLD"
 
 
@@ -102,6 +104,15 @@ class Guest:
     def passes(self):
         """Finished passes over the hot set."""
         return self._state_word(1) if self.counts_passes else 0
+
+    def check_runs(self):
+        """Refuses a payload that said it was ready, and does not go on: what it should touch is then untouched."""
+        self._find_payload()
+        first, end = self.passes(), time.monotonic() + RUNS_S
+        while self.passes() == first:
+            if time.monotonic() > end:
+                raise CannotStart(f"the payload has finished no pass in {RUNS_S} s")
+            time.sleep(0.05)
 
     def phase(self):
         """Phases begun; 0 is the first."""

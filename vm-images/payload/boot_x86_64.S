@@ -15,6 +15,12 @@
 #define EFER_LME 0x100
 #define CR0_PG_PE 0x80000001
 
+/* The local APIC's registers, and what SeaBIOS leaves there: switched on, and passing on what the 8259 says. */
+#define APIC_SPURIOUS 0xfee000f0
+#define APIC_ON 0x1ff
+#define APIC_LINT0 0xfee00350
+#define APIC_EXTINT 0x8700
+
 	.section .multiboot, "a"
 	.align 4
 	.long MULTIBOOT_MAGIC, MULTIBOOT_MEMORY_MAP, -(MULTIBOOT_MAGIC + MULTIBOOT_MEMORY_MAP)
@@ -28,6 +34,9 @@ start:
 	/* eax (magic) and ebx (information) are payload_main's arguments. */
 	movl %eax, %edi
 	movl %ebx, %esi
+	/* A smaller firmware (qboot) has left it off, and rest=yes would never wake up. */
+	movl $APIC_ON, APIC_SPURIOUS
+	movl $APIC_EXTINT, APIC_LINT0
 
 	movl $boot_pdpt + PRESENT_WRITABLE, boot_pml4
 	movl $boot_pdpt + 4096 + PRESENT_WRITABLE, boot_pml4 + 8
