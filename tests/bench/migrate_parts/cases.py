@@ -11,11 +11,10 @@ WAYS = [(10, 300), (20, 300), (40, 300), (12, 1000), (30, 500)]
 SLOW = [(6, 300), (10, 300), (20, 300), (8, 1000), (14, 500)]
 
 # QEMU sends its ROMs after RAM, and where in a slice of 100 ms RAM ends decides how many of their pages are left for the standstill.
-# Of SeaBIOS' 128 KiB that is 0.1 ms at 1 GB/s, but up to 16 ms through the 8 MiB/s of this bench and 64 ms through 2, more than the
+# Of SeaBIOS' 128 KiB that is 0.1 ms at 1 GB/s, but up to 16 ms through the 8 MiB/s of this bench and 128 ms through 1, more than the
 # state of the devices takes. A real connection is not a thousand times slower for a firmware of the same size, so payloads have one
-# of five pages. With that one QEMU 7.2 misses all writes under TCG (see SMALL), so payloads that write there have SeaBIOS.
+# of five pages.
 FIRMWARE = "/usr/share/qemu/qboot.rom"
-FIRMWARE_TCG_WRITES = "/usr/share/seabios/bios.bin"
 
 
 def payload(words, ways=None, memory=160):
@@ -86,8 +85,7 @@ def qemu_options(guest, bench):
     options = ["-machine", "pc", "-m", str(guest["memory"])]
     if guest["kind"] == "payload":
         elf = os.path.join(bench.build, "vm-images/payload/vmwss-payload.elf")
-        firmware = FIRMWARE_TCG_WRITES if bench.accel == "tcg" and "op=write" in guest["words"] else FIRMWARE
-        return options + ["-bios", firmware, "-kernel", elf, "-append", guest["words"]]
+        return options + ["-bios", FIRMWARE, "-kernel", elf, "-append", guest["words"]]
     line = "console=ttyS0 quiet no_timer_check lapic=notscdeadline highres=off nohz=off toucher.total=2M toucher.hot=1M"
     if guest["words"]:
         line += f" guest.run={guest['words']}"

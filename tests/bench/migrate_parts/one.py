@@ -76,6 +76,8 @@ class Journey:
         try:
             self.here.wait_for(cases.ready_pattern(self.guest))
             time.sleep(SETTLES_S[self.guest["kind"]])
+            if self.guest["kind"] == "payload" and "idle=yes" not in self.guest["words"]:
+                self.here.check_runs()
         except BaseException:
             self.stop()
             raise
