@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "decide/journal/journal_private.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/fsroot.h"
 #include "history/database.h"
@@ -19,7 +20,8 @@ static const char schema[] =
     " boot_id TEXT NOT NULL DEFAULT '', restored_s REAL NOT NULL DEFAULT 0,"
     " plug_bytes INTEGER NOT NULL DEFAULT 0,"
     " assigned_bytes INTEGER NOT NULL DEFAULT 0,"
-    " panic_clock_s REAL NOT NULL DEFAULT 0) STRICT;"
+    " panic_clock_s REAL NOT NULL DEFAULT 0,"
+    " asked_s INTEGER NOT NULL DEFAULT 0) STRICT;"
     "CREATE TABLE IF NOT EXISTS decision (id INTEGER PRIMARY KEY AUTOINCREMENT,"
     " time_s REAL NOT NULL, uuid TEXT NOT NULL, name TEXT NOT NULL, mode TEXT NOT NULL,"
     " acted INTEGER NOT NULL, level TEXT NOT NULL, action TEXT NOT NULL, hold TEXT NOT NULL,"
@@ -28,7 +30,7 @@ static const char schema[] =
     " why TEXT NOT NULL, actual_5s INTEGER, actual_30s INTEGER, actual_60s INTEGER,"
     " resident_5s INTEGER, resident_30s INTEGER, resident_60s INTEGER,"
     " panic INTEGER NOT NULL DEFAULT 0, reclaim_bytes INTEGER, reclaimed_bytes INTEGER,"
-    " plug_bytes INTEGER, goal_bytes INTEGER) STRICT;"
+    " plug_bytes INTEGER, goal_bytes INTEGER, asking_bytes INTEGER) STRICT;"
     "CREATE TABLE IF NOT EXISTS host (id INTEGER PRIMARY KEY CHECK (id = 1),"
     " time_s REAL NOT NULL, level TEXT NOT NULL, free_bytes INTEGER NOT NULL) STRICT;"
     "CREATE TABLE IF NOT EXISTS room (id INTEGER PRIMARY KEY CHECK (id = 1),"
@@ -84,25 +86,29 @@ static int add_column(struct journal *journal, const char *table, const char *na
     return run_sql(journal, sql, error);
 }
 
-/* Adds columns to a journal of an earlier version: its rows get no boot ID, no restore time and no
- * panic. Requests for room end by this, because their times were wall-clock times. */
+/* Columns that an earlier version of the journal did not have: its rows get no boot ID, no restore
+ * time and no panic. Requests for room end by this, because their times were wall-clock times. */
+#define A_TEXT "TEXT NOT NULL DEFAULT ''"
+#define A_REAL "REAL NOT NULL DEFAULT 0"
+#define A_COUNT "INTEGER NOT NULL DEFAULT 0"
+static const char *const added_columns[][3] = {
+    {"balloon", "boot_id", A_TEXT},         {"balloon", "restored_s", A_REAL},
+    {"balloon", "assigned_bytes", A_COUNT}, {"balloon", "panic_clock_s", A_REAL},
+    {"balloon", "asked_s", A_COUNT},        {"room", "boot_id", A_TEXT},
+    {"decision", "panic", A_COUNT},         {"decision", "goal_bytes", "INTEGER"},
+    {"decision", "asking_bytes", "INTEGER"}};
+
 static int add_columns(struct journal *journal, struct error *error)
 {
-    int rc = add_column(journal, "balloon", "boot_id", "TEXT NOT NULL DEFAULT ''", error);
+    int rc = 0;
 
-    rc = rc ? rc : add_column(journal, "balloon", "restored_s", "REAL NOT NULL DEFAULT 0", error);
-    rc = rc ? rc
-            : add_column(journal, "balloon", "assigned_bytes", "INTEGER NOT NULL DEFAULT 0", error);
-    rc = rc ? rc
-            : add_column(journal, "balloon", "panic_clock_s", "REAL NOT NULL DEFAULT 0", error);
-    rc = rc ? rc : add_column(journal, "room", "boot_id", "TEXT NOT NULL DEFAULT ''", error);
-    rc = rc ? rc : add_column(journal, "decision", "panic", "INTEGER NOT NULL DEFAULT 0", error);
-    rc = rc ? rc : add_column(journal, "decision", "goal_bytes", "INTEGER", error);
+    for (size_t i = 0; rc == 0 && i < COUNT(added_columns); i++)
+        rc = add_column(journal, added_columns[i][0], added_columns[i][1], added_columns[i][2],
+                        error);
     for (size_t i = 0; rc == 0 && i < N_ACTUATORS; i++) {
         const struct actuator_operations *own = actuators[i];
 
-        rc = add_column(journal, "balloon", own->before_column, "INTEGER NOT NULL DEFAULT 0",
-                        error);
+        rc = add_column(journal, "balloon", own->before_column, A_COUNT, error);
         rc = rc ? rc : add_column(journal, "decision", own->ordered_column.name, "INTEGER", error);
         rc = rc ? rc : add_column(journal, "decision", own->done_column.name, "INTEGER", error);
     }
@@ -182,6 +188,11 @@ static bool is_same_run(const struct journal_balloon *balloon, const struct jour
 {
     return journal_balloon_is_of_boot(balloon, run->boot_id) &&
            balloon->domain_id == (uint64_t)run->domain_id;
+}
+
+bool journal_asks(const struct journal_balloon *balloon, const struct journal_run *run)
+{
+    return balloon->asked_s > 0 && (is_same_run(balloon, run) || run->saved);
 }
 
 /* The journal does not record where the balloon was when the move began: before_bytes stands for
@@ -377,32 +388,6 @@ int journal_note_host(struct journal *journal, const struct journal_host *host, 
     return finish(journal, statement, error);
 }
 
-static int read_host(sqlite3_stmt *statement, struct journal_host *host)
-{
-    int rc = sql_double(statement, 0, &host->time_s);
-
-    rc = rc ? rc : sql_text(statement, 1, host->level, sizeof(host->level));
-    return rc ? rc : sql_u64(statement, 2, &host->free_bytes);
-}
-
-int journal_host(struct journal *journal, struct journal_host *host, struct error *error)
-{
-    cleanup_statement sqlite3_stmt *statement = NULL;
-    int result, rc;
-
-    *host = (struct journal_host){0};
-    if (!journal_has_column(journal, "host", "level")) /* an older version */
-        return 0;
-    rc = journal_prepare(journal, "SELECT time_s, level, free_bytes FROM host", &statement, error);
-    if (rc < 0)
-        return rc;
-    result = sqlite3_step(statement);
-    if (result == SQLITE_ROW && read_host(statement, host) < 0)
-        return error_set(error, -EUCLEAN, "%s: an invalid host", journal->path);
-    return result == SQLITE_ROW || result == SQLITE_DONE ? 0
-                                                         : journal_failed(journal, result, error);
-}
-
 /* --- decisions -------------------------------------------------------------------------------- */
 
 int journal_add(struct journal *journal, struct journal_entry *entry, struct error *error)
@@ -494,7 +479,9 @@ int journal_trim(struct journal *journal, double now_s, struct error *error)
                     " WHERE restored_s > 0 AND restored_s < ?",
                     restored_s, error);
     return rc == 0
-               ? run_sql(journal, "DELETE FROM balloon WHERE before_bytes = 0 AND panic_bytes = 0",
-                         error)
+               ? run_sql(
+                     journal,
+                     "DELETE FROM balloon WHERE before_bytes = 0 AND panic_bytes = 0 AND asked_s = 0",
+                     error)
                : rc;
 }

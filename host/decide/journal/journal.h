@@ -47,6 +47,9 @@ struct journal_balloon {
     uint64_t trouble; /* enum balloon_trouble */
     /* Unix time at which set_bytes was set as the final size; 0: we still control it */
     double restored_s;
+    /* seconds between the statistics for which its driver is asked by us, and by no program before;
+     * 0: we do not ask */
+    uint64_t asked_s;
 };
 
 /** A balloon that has not reached its size this long after it was restored now belongs to another
@@ -66,6 +69,10 @@ struct journal_run {
 
 /** Returns true if the row was written in the boot of that ID, which is known. */
 bool journal_balloon_is_of_boot(const struct journal_balloon *balloon, const char *boot_id);
+
+/** Returns true if the row's asked_s is of the run @p run of its guest, which goes on in a saved
+ * guest. */
+bool journal_asks(const struct journal_balloon *balloon, const struct journal_run *run);
 
 /** Returns true if the balloon is to be restored in the run @p run of its guest, at @p now_s, Unix
  * time: boot and ID are the same, or the balloon has the size that was set, or the guest was saved
@@ -125,6 +132,9 @@ struct journal_entry {
     /* goal_bytes: the size that it should reach; target_bytes is the next step towards it */
     uint64_t target_bytes, goal_bytes, wish_bytes, assigned_bytes, actual_bytes, resident_bytes;
     uint64_t wss_high_bytes, floor_bytes, free_bytes;
+    /* what could be taken at most if its balloon driver were asked for statistics; DECIDE_UNKNOWN:
+     * it is asked, or reports in another way */
+    uint64_t asking_bytes;
     /* Orders to each actuator that has a column for them, and their results, which journal_add()
      * does not set; DECIDE_UNKNOWN: no order, or not known yet */
     uint64_t ordered_bytes[N_ACTUATORS], done_bytes[N_ACTUATORS];

@@ -29,6 +29,7 @@ static const struct field balloon_fields[] = {
     {BALLOON(FIELD_TEXT, boot_id), .size = JOURNAL_BOOT_ID, .column = "boot_id"},
     {BALLOON(FIELD_REAL, restored_s), .column = "restored_s"},
     {BALLOON(FIELD_U64, assigned_bytes), .column = "assigned_bytes"},
+    {BALLOON(FIELD_U64, asked_s), .column = "asked_s"},
 };
 
 /* Those before the columns of the actuators, and those behind them, in Prometheus's order. */
@@ -61,6 +62,7 @@ static const struct field further_fields[] = {
     {BYTES(resident_bytes), .column = "resident_bytes"},
     {BYTES(wss_high_bytes), .column = "wss_high_bytes"},
     {BYTES(free_bytes), .column = "free_bytes"},
+    {BYTES(asking_bytes), .column = "asking_bytes"},
     {LATER(after_actual_bytes[0]), .column = "actual_5s"},
     {LATER(after_actual_bytes[1]), .column = "actual_30s"},
     {LATER(after_actual_bytes[2]), .column = "actual_60s"},

@@ -1,10 +1,40 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file journal_read.c  Reads decisions; see journal.h. */
+/** @file journal_read.c  Reads the host's row and decisions; see journal.h. */
 #include "decide/journal/journal_private.h"
 
 #include "base/array.h"
 
 #include <errno.h>
+
+/* --- the host --------------------------------------------------------------------------------- */
+
+static int read_host(sqlite3_stmt *statement, struct journal_host *host)
+{
+    int rc = sql_double(statement, 0, &host->time_s);
+
+    rc = rc ? rc : sql_text(statement, 1, host->level, sizeof(host->level));
+    return rc ? rc : sql_u64(statement, 2, &host->free_bytes);
+}
+
+int journal_host(struct journal *journal, struct journal_host *host, struct error *error)
+{
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    int result, rc;
+
+    *host = (struct journal_host){0};
+    if (!journal_has_column(journal, "host", "level")) /* an older version */
+        return 0;
+    rc = journal_prepare(journal, "SELECT time_s, level, free_bytes FROM host", &statement, error);
+    if (rc < 0)
+        return rc;
+    result = sqlite3_step(statement);
+    if (result == SQLITE_ROW && read_host(statement, host) < 0)
+        return error_set(error, -EUCLEAN, "%s: an invalid host", journal->path);
+    return result == SQLITE_ROW || result == SQLITE_DONE ? 0
+                                                         : journal_failed(journal, result, error);
+}
+
+/* --- decisions -------------------------------------------------------------------------------- */
 
 /* The entries requested, and the function that takes them. */
 struct walk {

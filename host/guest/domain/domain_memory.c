@@ -4,11 +4,14 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/parse.h"
 #include "guest/domain/domain_virtio_mem.h"
 #include "guest/domain/libvirt.h"
+#include "guest/domain/xml_tree.h"
 
 #include <errno.h>
 #include <libvirt/virterror.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -269,14 +272,25 @@ static bool has_no_balloon(int code)
            code == VIR_ERR_CONFIG_UNSUPPORTED || code == VIR_ERR_NO_SUPPORT;
 }
 
-static int set_balloon(struct domain_connection *connection, virDomainPtr domain, uint64_t bytes,
-                       struct error *error)
+static int set_size(virDomainPtr domain, uint64_t bytes)
+{
+    return virDomainSetMemoryFlags(domain, (unsigned long)(bytes / 1024), VIR_DOMAIN_AFFECT_LIVE);
+}
+
+static int set_period(virDomainPtr domain, uint64_t period_s)
+{
+    return virDomainSetMemoryStatsPeriod(domain, (int)period_s, VIR_DOMAIN_AFFECT_LIVE);
+}
+
+static int change_balloon(struct domain_connection *connection, virDomainPtr domain,
+                          int (*set)(virDomainPtr domain, uint64_t value), uint64_t value,
+                          struct error *error)
 {
     const char *name = virDomainGetName(domain);
 
     if (libvirt_is_busy(domain))
         return error_set(error, -EBUSY, "domain %s: another job runs on it", name);
-    if (virDomainSetMemoryFlags(domain, (unsigned long)(bytes / 1024), VIR_DOMAIN_AFFECT_LIVE) == 0)
+    if (set(domain, value) == 0)
         return 0;
 
     bool never = has_no_balloon(virGetLastErrorCode());
@@ -295,8 +309,63 @@ int domain_balloon_set(struct domain_connection *connection, const char *name, u
     struct error missing = {0};
     cleanup_domain virDomainPtr domain = libvirt_lookup(connection, name, &missing);
 
-    return domain ? set_balloon(connection, domain, bytes, error)
+    return domain ? change_balloon(connection, domain, set_size, bytes, error)
                   : error_set(error, missing.code, "%s", missing.text);
+}
+
+int domain_balloon_parse_period(const char *xml, size_t length, uint64_t *period_s,
+                                struct error *error)
+{
+    xmlDocPtr doc = NULL;
+    char text[16];
+    int rc = xml_tree_parse(xml, length, &doc, error);
+
+    *period_s = 0;
+    if (rc < 0)
+        return rc;
+
+    const xmlNode *balloon = xml_child(xml_child(xmlDocGetRootElement(doc), "devices"),
+                                       "memballoon");
+
+    if (!balloon || xml_attribute_is(balloon, "model", "none"))
+        rc = -EOPNOTSUPP;
+    else
+        rc = xml_attribute(xml_child(balloon, "stats"), "period", text, sizeof(text));
+    if (rc > 0)
+        rc = parse_u64(text, 0, INT_MAX, period_s) < 0 ? -EINVAL : 0;
+    xmlFreeDoc(doc);
+    if (rc == -EOPNOTSUPP)
+        return error_set(error, rc, "it has no balloon");
+    return rc < 0 ? error_set(error, -EINVAL, "a balloon with an invalid period") : 0;
+}
+
+int domain_balloon_period(struct domain_connection *connection, const char *name,
+                          uint64_t *period_s, struct error *error)
+{
+    cleanup_free char *xml = NULL;
+    struct error invalid = {0};
+    int rc = domain_xml_fetch(connection, name, &xml, error);
+
+    *period_s = 0;
+    if (rc == 0 && domain_balloon_parse_period(xml, strlen(xml), period_s, &invalid) < 0)
+        rc = error_set(error, invalid.code, "domain %s: %s", name, invalid.text);
+    return rc;
+}
+
+int domain_balloon_ask(struct domain_connection *connection, const char *name, uint64_t from_s,
+                       uint64_t to_s, struct error *error)
+{
+    struct error missing = {0};
+    cleanup_domain virDomainPtr domain = libvirt_lookup(connection, name, &missing);
+    uint64_t found_s;
+    int rc;
+
+    if (!domain)
+        return error_set(error, missing.code, "%s", missing.text);
+    rc = domain_balloon_period(connection, name, &found_s, error);
+    if (rc < 0 || found_s != from_s)
+        return rc;
+    return change_balloon(connection, domain, set_period, to_s, error);
 }
 
 int domain_memory_set(struct domain_connection *connection, const char *name, uint64_t bytes,

@@ -68,6 +68,23 @@ int domain_memory_set(struct domain_connection *connection, const char *name, ui
 int domain_balloon_set(struct domain_connection *connection, const char *name, uint64_t bytes,
                        struct error *error);
 
+/** Finds in a running domain's XML how often QEMU asks its balloon driver for statistics: 0: never.
+ * 0; -EINVAL; -EOPNOTSUPP it has no balloon: libvirt (9.0) calls that an internal error; each with
+ * the message. */
+int domain_balloon_parse_period(const char *xml, size_t length, uint64_t *period_s,
+                                struct error *error);
+
+/** As domain_balloon_parse_period(), for a domain by name, UUID or id. -ENOENT, -EIO, -ENOTCONN. */
+int domain_balloon_period(struct domain_connection *connection, const char *name,
+                          uint64_t *period_s, struct error *error);
+
+/** If QEMU asks the domain's balloon driver for statistics every @p from_s seconds, has it ask
+ * every @p to_s, without changing the configuration; any other period is left as it is. 0 in both
+ * cases; negative as domain_memory_set().
+ * Source: qemu_driver.c, qemuDomainSetMemoryStatsPeriod() */
+int domain_balloon_ask(struct domain_connection *connection, const char *name, uint64_t from_s,
+                       uint64_t to_s, struct error *error);
+
 /**
  * Discards the driver's report if it is older than DOMAIN_MEMORY_MAX_AGE_S at @p now_s (Unix time)
  * or later than that, or if it is impossible: more than the domain has, no memory at all, more free

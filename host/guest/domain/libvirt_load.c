@@ -104,6 +104,8 @@ PASS_ON(int, virDomainMigrateGetMaxDowntime,
 PASS_ON(int, virDomainResume, (virDomainPtr domain), (domain))
 PASS_ON(int, virDomainSetMemoryFlags,
         (virDomainPtr domain, unsigned long memory, unsigned int flags), (domain, memory, flags))
+PASS_ON(int, virDomainSetMemoryStatsPeriod, (virDomainPtr domain, int period, unsigned int flags),
+        (domain, period, flags))
 PASS_ON(int, virDomainSetMetadata,
         (virDomainPtr domain, int type, const char *metadata, const char *key, const char *uri,
          unsigned int flags),

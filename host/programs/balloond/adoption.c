@@ -23,6 +23,7 @@ struct journal_balloon adoption_row(const struct balloond *balloond, size_t i, u
         .panic_s = balloond_wall_s() - (balloond_now_s() - state->pace.panic_at_s),
         .panic_clock_s = state->pace.panic_at_s,
         .trouble = state->trouble,
+        .asked_s = member->report.asking.period_s,
     };
 
     for (size_t a = 0; a < N_ACTUATORS; a++)
@@ -85,16 +86,30 @@ static bool is_there(const struct journal_balloon *row, uint64_t current_bytes)
 }
 
 /* @p saved: the run continues under another ID, with its balloon as it was. */
+static struct journal_run run_of(const struct domain_memory *memory, bool saved,
+                                 char boot_id[JOURNAL_BOOT_ID])
+{
+    journal_boot_id(boot_id);
+    return (struct journal_run){.boot_id = boot_id,
+                                .domain_id = memory->id,
+                                .saved = saved,
+                                .current_bytes = memory->current_bytes};
+}
+
 static bool is_of(const struct journal_balloon *row, const struct domain_memory *memory, bool saved)
 {
     char boot_id[JOURNAL_BOOT_ID];
-    const struct journal_run run = {.boot_id = boot_id,
-                                    .domain_id = memory->id,
-                                    .saved = saved,
-                                    .current_bytes = memory->current_bytes};
+    const struct journal_run run = run_of(memory, saved, boot_id);
 
-    journal_boot_id(boot_id);
     return journal_balloon_is_of(row, &run, balloond_wall_s());
+}
+
+static bool asks(const struct journal_balloon *row, const struct domain_memory *memory)
+{
+    char boot_id[JOURNAL_BOOT_ID];
+    const struct journal_run run = run_of(memory, memory->saved || memory->migrated, boot_id);
+
+    return journal_asks(row, &run);
 }
 
 /* The size of its balloon is not known until the guest has arrived. */
@@ -116,6 +131,8 @@ static int adopt(const struct journal_balloon *row, void *context)
 
     learn(&guest->state.pace, row);
     member->owned = true;
+    if (guest->acts && asks(row, &member->memory))
+        member->report.asking.period_s = row->asked_s;
     if (is_there(row, member->memory.current_bytes) ||
         !is_of(row, &member->memory, member->memory.saved))
         return 0;
@@ -129,16 +146,22 @@ static int adopt(const struct journal_balloon *row, void *context)
     return 0;
 }
 
-void adoption_renew(struct balloond *balloond, size_t i)
+int adoption_write(struct balloond *balloond, size_t i, struct error *error)
 {
     const struct balloon_state *state = &balloond->members.guests[i].state;
     const struct journal_balloon row = adoption_row(balloond, i, state->set_bytes);
-    struct error error = {0};
-    int rc = state->before_bytes > 0 ? journal_own(balloond->journal, &row, &error)
-                                     : adoption_give_up(balloond, i, &error);
 
-    if (rc < 0)
-        log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: not journalled: %s", row.name, error.text);
+    return state->before_bytes > 0 ? journal_own(balloond->journal, &row, error)
+                                   : adoption_give_up(balloond, i, error);
+}
+
+void adoption_renew(struct balloond *balloond, size_t i)
+{
+    struct error error = {0};
+
+    if (adoption_write(balloond, i, &error) < 0)
+        log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: not journalled: %s",
+                 balloond->members.members[i].name, error.text);
 }
 
 /* --- marks ------------------------------------------------------------------------------------ */
@@ -274,9 +297,11 @@ int adoption_give_up(struct balloond *balloond, size_t i, struct error *error)
     int rc;
 
     row.before_bytes = 0;
-    rc = row.panic_bytes > 0 ? journal_own(balloond->journal, &row, error)
-                             : journal_disown(balloond->journal, row.uuid, error);
-    remove_mark(balloond, member);
+    rc = row.panic_bytes > 0 || row.asked_s > 0
+             ? journal_own(balloond->journal, &row, error)
+             : journal_disown(balloond->journal, row.uuid, error);
+    if (member->owned)
+        remove_mark(balloond, member);
     if (rc == 0)
         member->owned = false;
     return rc;
@@ -300,7 +325,7 @@ int adoption_restored(struct balloond *balloond, size_t i, struct error *error)
 
 static int count_balloon(const struct journal_balloon *row, void *context)
 {
-    *(ssize_t *)context += row->before_bytes > 0 && row->restored_s == 0;
+    *(ssize_t *)context += (row->before_bytes > 0 && row->restored_s == 0) || row->asked_s > 0;
     return 0;
 }
 

@@ -23,8 +23,11 @@ struct journal_balloon adoption_row(const struct balloond *balloond, size_t i, u
  * tries again. */
 int adoption_run(struct balloond *balloond, struct error *error);
 
-/** Writes the present state into the row: what is to be restored in this run, or nothing. Failures
- * are logged. */
+/** Writes the present state into the row: what is to be restored in this run, or nothing. Returns 0
+ * or negative with the message. */
+int adoption_write(struct balloond *balloond, size_t i, struct error *error);
+
+/** As adoption_write(); failures are logged. */
 void adoption_renew(struct balloond *balloond, size_t i);
 
 /** Writes the balloon's original size, and the target about to be set, into the domain's metadata:
@@ -41,6 +44,7 @@ int adoption_give_up(struct balloond *balloond, size_t i, struct error *error);
  * is no longer ours: if others are tried again it is left alone. */
 int adoption_restored(struct balloond *balloond, size_t i, struct error *error);
 
-/** Returns how many balloons in the journal are to be restored, whether their guests run or not;
+/** Returns how many balloons, or periods of their statistics, in the journal are to be restored,
+ * whether their guests run or not;
  * negative: the journal cannot be read. */
 ssize_t adoption_count(struct balloond *balloond, struct error *error);

@@ -5,6 +5,7 @@
 #include "programs/balloond/adoption.h"
 #include "programs/balloond/reclaiming.h"
 #include "programs/balloond/recording.h"
+#include "programs/balloond/statistics.h"
 #include "programs/balloond/unmeasured.h"
 
 #include <errno.h>
@@ -334,6 +335,8 @@ static int decide_once(struct balloond *balloond, struct error *error)
         note_plug(balloond, i);
         alert_contest(balloond, i);
     }
+    if (rc == 0)
+        statistics_step(balloond);
     if (rc == 0 && balloond_now_s() > balloond->trimmed_s + TRIM_S) {
         rc = journal_trim(balloond->journal, balloond_wall_s(), error);
         balloond->trimmed_s = balloond_now_s();
@@ -468,12 +471,13 @@ static int restore_balloons(struct balloond *balloond)
                  error.text);
         return rc;
     }
+    failed = statistics_end(balloond);
     host.levels = levels_within(&balloond->config->policy.levels,
                                 &(struct levels_pool){host.total_bytes, host.free_bytes},
                                 &host.around, balloond->joint.bytes);
     control_restore(&host, balloond->config->restore, balloond->members.guests,
                     balloond->members.n);
-    failed = restore_all(balloond, &host);
+    failed += restore_all(balloond, &host);
     if (failed > 0)
         log_line(LOG_CLASS_DAEMON, LOG_ERR,
                  "%zu of %zd balloons are not restored until the next start", failed, n);

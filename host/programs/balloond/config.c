@@ -6,6 +6,7 @@
 #include "base/parse.h"
 #include "base/service/ini_file.h"
 #include "decide/journal/journal.h"
+#include "guest/domain/domain_memory.h"
 
 #include <errno.h>
 #include <math.h>
@@ -25,6 +26,7 @@ void balloond_config_init(struct balloond_config *config)
         .journal = JOURNAL_DEFAULT_PATH,
         .interval_s = 10,
         .windows = decide_windows_default,
+        .others.statistics_s = 10,
     };
     control_policy_init(&config->policy);
     config->policy.decide.past.day_min_s = 86400;
@@ -236,6 +238,9 @@ static const struct option_line guest_keys[] = {
      .expect = "a number, 1 to 1000000000"},
     {OPTION_KEY, .name = "limit", .set = set_own_limit, .dump = dump_own_limit,
      .expect = LIMIT_EXPECTED},
+    {OPTION_COUNT, .name = "statistics", OF_GUEST(statistics_s), .min = 1,
+     .max = DOMAIN_MEMORY_MAX_AGE_S / 2, .none = "keep",
+     .expect = "keep, or the seconds between two reports, 1 to 30"},
     {OPTION_YES, .name = "exclude", OF_GUEST(excluded)},
     {.type = OPTION_END},
 };

@@ -24,7 +24,8 @@ struct balloond_guest_config {
     uint64_t reserved_bytes; /* the larger of both counts */
     double reserved_share;   /* of M */
     enum balloond_act act;
-    uint64_t shares; /* 0: as many as its assigned MiB */
+    uint64_t shares;       /* 0: as many as its assigned MiB */
+    uint64_t statistics_s; /* its balloon driver is asked that often; 0: as it is, by others */
     bool excluded;
     bool has_limit; /* a limit of its own: limit_bytes, as in balloond_config */
     uint64_t limit_bytes;

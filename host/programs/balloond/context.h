@@ -23,7 +23,7 @@ struct balloond {
     double host_noted_s;                     /* when the host was last written to the journal */
     enum control_level noted_level;
     size_t n_unmeasured;   /* guests without numbers, at the last decision */
-    size_t n_unreported;   /* most guests without statistics at once, which was logged */
+    size_t n_unreported;   /* most guests at once whose drivers are not asked, which was logged */
     bool was_late;         /* true if the last decision was late, and that was logged */
     bool was_down;         /* true if libvirt was down, and that was logged */
     bool was_blind;        /* the same for the history */

@@ -39,6 +39,15 @@ struct balloon_guest {
         double seen_s;      /* first seen at, by the monotonic clock; 0: none */
         /* the driver's first one was seen at; -INFINITY: it had reported before; INFINITY: none */
         double began_s;
+        struct {
+            uint64_t period_s; /* the driver is asked by us that often; 0: it is not */
+            uint64_t others_s; /* it is asked by another program that often; 0: it is not */
+            double at_s;       /* when that was found or done, by the monotonic clock */
+            bool done;         /* the period is ours, or another's */
+            bool refused;      /* libvirt cannot have it asked */
+            bool failing;      /* it could not be asked, and that was logged */
+            bool logged;       /* it does not answer, and that was logged */
+        } asking;
     } report;                                    /* the driver's last one */
     struct actuator_device devices[N_ACTUATORS]; /* of actuators that have one */
     struct {

@@ -3,6 +3,7 @@
 
 #include "base/service/log.h"
 #include "decide/control/control_words.h"
+#include "programs/balloond/statistics.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -32,7 +33,9 @@ struct journal_entry recording_entry(const struct balloond *balloond,
         .wss_high_bytes = input->mid_wss.window_s > 0 ? input->mid_wss.high_bytes : DECIDE_UNKNOWN,
         .floor_bytes = guest->decision.floor_bytes,
         .free_bytes = host->free_bytes,
+        .asking_bytes = statistics_win(balloond, i),
     };
+    char unreported[STATISTICS_TEXT];
 
     for (size_t a = 0; a < N_ACTUATORS; a++) {
         entry.ordered_bytes[a] = actuators[a]->ordered ? actuators[a]->ordered(guest)
@@ -47,6 +50,10 @@ struct journal_entry recording_entry(const struct balloond *balloond,
     snprintf(entry.action, sizeof(entry.action), "%s", control_action_name(guest->action));
     snprintf(entry.hold, sizeof(entry.hold), "%s", control_hold_name(guest->hold));
     control_why(entry.why, &balloond->config->policy, host, guest);
+    statistics_explain(unreported, balloond, i);
+    if (*unreported)
+        snprintf(entry.why + strlen(entry.why), sizeof(entry.why) - strlen(entry.why), "; %s",
+                 unreported);
     return entry;
 }
 

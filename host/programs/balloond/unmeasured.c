@@ -77,32 +77,6 @@ static void note_late(struct balloond *balloond, const struct control_host *host
     balloond->was_late = late;
 }
 
-static bool is_unreported(const struct balloond *balloond, size_t i)
-{
-    const struct control_guest *guest = &balloond->members.guests[i];
-
-    return !guest->excluded && !guest->input.guest.reported && guest->input.guest.ahead_s <= 0 &&
-           !(guest->decision.vetoes & (VETO_YOUNG | VETO_PAUSED));
-}
-
-/* A driver reports only when it is asked, which is not libvirt's default. */
-static void note_unreported(struct balloond *balloond)
-{
-    const char *first = NULL;
-    size_t n = 0;
-
-    for (size_t i = 0; i < balloond->members.n; i++)
-        if (is_unreported(balloond, i) && n++ == 0)
-            first = balloond->members.members[i].name;
-    if (n <= balloond->n_unreported)
-        return;
-    log_line(LOG_CLASS_GUEST, LOG_WARNING,
-             "%zu of %zu guests report no statistics, and nothing is taken from them: virsh "
-             "dommemstat %s --period 10 --live, or <stats period='10'/> in <memballoon>",
-             n, balloond->members.n, first);
-    balloond->n_unreported = n;
-}
-
 void unmeasured_note(struct balloond *balloond, const struct control_host *host)
 {
     struct members *members = &balloond->members;
@@ -110,8 +84,6 @@ void unmeasured_note(struct balloond *balloond, const struct control_host *host)
     size_t n;
 
     note_late(balloond, host);
-    if (balloond->config->policy.decide.needs_statistics)
-        note_unreported(balloond);
     for (size_t i = 0; i < members->n; i++) {
         double *since_s = &members->members[i].unmeasured_s;
 

@@ -13,9 +13,8 @@
 /** A guest without numbers for less than this is not reported. */
 #define UNMEASURED_S 60
 
-/** Notes how long each guest has had no numbers, and logs it once if some have none, if some report
- * no statistics, or if decisions are late. Call after each decision, before balloond->decided_s is
- * set. */
+/** Notes how long each guest has had no numbers, and logs it once if some have none, or if
+ * decisions are late. Call after each decision, before balloond->decided_s is set. */
 void unmeasured_note(struct balloond *balloond, const struct control_host *host);
 
 /** Writes how many guests have had no numbers for long, and why. Returns their number. */

@@ -92,7 +92,7 @@ static int give_back(struct releasing *releasing, struct journal_balloon *balloo
 
 static bool is_asked_for(const char *domain, const struct journal_balloon *balloon)
 {
-    return balloon->before_bytes > 0 && balloon->restored_s == 0 &&
+    return ((balloon->before_bytes > 0 && balloon->restored_s == 0) || balloon->asked_s > 0) &&
            (!domain || !strcmp(domain, balloon->name) || !strcasecmp(domain, balloon->uuid));
 }
 
@@ -107,15 +107,25 @@ static int make_space(struct releasing *releasing)
     return 0;
 }
 
-static bool is_of(const struct journal_balloon *balloon, const char *boot_id,
-                  const struct domain_memory *memory)
+/* Gives the guest back what this row of its run says. */
+static int restore_row(struct releasing *releasing, struct journal_balloon *row,
+                       const struct domain_memory *memory, struct error *error)
 {
-    const struct journal_run run = {.boot_id = boot_id,
+    const struct journal_run run = {.boot_id = releasing->boot_id,
                                     .domain_id = memory->id,
                                     .saved = memory->saved,
                                     .current_bytes = memory->current_bytes};
+    bool sized = journal_balloon_is_of(row, &run, store_clock_now().wall_s);
+    int rc = journal_asks(row, &run)
+                 ? domain_balloon_ask(releasing->libvirt, row->uuid, row->asked_s, 0, error)
+                 : 0;
 
-    return journal_balloon_is_of(balloon, &run, store_clock_now().wall_s);
+    row->asked_s = rc == 0 ? 0 : row->asked_s;
+    if (rc == 0 && sized && row->restored_s == 0)
+        rc = give_back(releasing, row, memory, error);
+    else if (!sized) /* its run has ended, and so has its balloon's state */
+        row->before_bytes = 0;
+    return rc;
 }
 
 static int release_one(const struct journal_balloon *balloon, void *context)
@@ -130,10 +140,10 @@ static int release_one(const struct journal_balloon *balloon, void *context)
         return 0;
     releasing->found++;
     rc = domain_memory_fetch(releasing->libvirt, balloon->uuid, &memory, &error);
-    if (rc == 0 && is_of(balloon, releasing->boot_id, &memory))
-        rc = give_back(releasing, &row, &memory, &error);
-    else if (rc == 0 || rc == -ENOENT) { /* its run has ended, and so has its balloon's state */
-        row.before_bytes = 0;
+    if (rc == 0)
+        rc = restore_row(releasing, &row, &memory, &error);
+    else if (rc == -ENOENT) {
+        row.before_bytes = row.asked_s = 0;
         rc = 0;
     }
     if (rc == 0)
@@ -147,7 +157,7 @@ static int release_one(const struct journal_balloon *balloon, void *context)
 static int forget_balloon(struct journal *journal, const struct journal_balloon *balloon,
                           struct error *error)
 {
-    return balloon->before_bytes > 0 || balloon->panic_bytes > 0
+    return balloon->before_bytes > 0 || balloon->panic_bytes > 0 || balloon->asked_s > 0
                ? journal_own(journal, balloon, error)
                : journal_disown(journal, balloon->uuid, error);
 }

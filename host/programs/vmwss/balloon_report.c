@@ -187,6 +187,7 @@ static void fill_line(struct sheet *sheet, const struct line *line)
     sheet_bytes(sheet, "assigned_bytes", line->last.assigned_bytes);
     sheet_bytes(sheet, "actual_bytes", line->last.actual_bytes);
     sheet_bytes(sheet, "goal_bytes", line->last.goal_bytes);
+    sheet_bytes(sheet, "asking_bytes", line->last.asking_bytes);
     sheet_count(sheet, "decisions", line->sum.decisions);
     sheet_count(sheet, "shrinks", line->sum.shrinks);
     sheet_count(sheet, "grows", line->sum.grows);
@@ -206,7 +207,8 @@ static void fill_line(struct sheet *sheet, const struct line *line)
 
 struct totals {
     double taken, would, saved, host_short_s;
-    size_t acting, unsafe, unknown;
+    double asking_bytes;
+    size_t acting, unsafe, unknown, unasked;
 };
 
 static struct totals totals_of(const struct reporting *reporting)
@@ -222,6 +224,10 @@ static struct totals totals_of(const struct reporting *reporting)
         totals.saved += gib_hours(line->replayed.result.saved_byte_s);
         totals.host_short_s = fmax(totals.host_short_s, line->sum.host_short_s);
         totals.acting += line->sum.acted > 0;
+        totals.unasked += line->last.asking_bytes != DECIDE_UNKNOWN;
+        totals.asking_bytes += line->last.asking_bytes != DECIDE_UNKNOWN
+                                   ? (double)line->last.asking_bytes
+                                   : 0;
         totals.unknown += isnan(share) ? 1 : 0;
         totals.unsafe += share > decide_policy_default.past.exceeded_max;
     }
@@ -249,6 +255,12 @@ static void print_notes(const struct sheet *sheet, const struct reporting *repor
                "than %g%% of the decisions; %zu have no backtest yet. Nothing is taken from these.",
                totals->unsafe, reporting->n, 100 * decide_policy_default.past.exceeded_max,
                totals->unknown);
+    if (totals->unasked > 0)
+        sheet_note(
+            sheet,
+            "Statistics: the balloon drivers of %zu of %zu guests are not asked, so nothing is "
+            "taken from them; asked, they could give at most %.1f GiB now.",
+            totals->unasked, reporting->n, totals->asking_bytes / GIB);
 }
 
 static int print_all(const struct reporting *reporting)

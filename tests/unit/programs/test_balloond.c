@@ -79,8 +79,8 @@ TEST(all, every_key_is_taken)
              "prove-after = 5\npause-after-panic = 20\npause-after-growth = 30\nreclaim = swap\n"
              "virtio-mem = yes\nlimit = assigned\nqemu-statistics = yes\n"
              "shrink-without-statistics = yes\n"
-             "[guest db1]\nreservation = 2G\nshares = 500\nlimit = 3G\n"
-             "[guest " UUID_1 "]\nexclude = yes\n"),
+             "[guest db1]\nreservation = 2G\nshares = 500\nlimit = 3G\nstatistics = keep\n"
+             "[guest " UUID_1 "]\nexclude = yes\nstatistics = 5\n"),
         0);
     ck_assert(config.act && config.policy.proactive && config.qemu_statistics);
     ck_assert_int_eq(config.restore, RESTORE_HOLD);
@@ -109,6 +109,9 @@ TEST(all, every_key_is_taken)
     ck_assert_uint_eq(db->reserved_bytes, 2048 * MIB);
     ck_assert_double_eq(db->shares, 500);
     ck_assert(db->has_limit && db->limit_bytes == 3072 * MIB);
+    ck_assert_uint_eq(db->statistics_s, 0);
+    ck_assert_uint_eq(balloond_config_guest(&config, "any", UUID_1)->statistics_s, 5);
+    ck_assert_uint_eq(balloond_config_guest(&config, "any", UUID_2)->statistics_s, 10);
     ck_assert_uint_eq(config.limit_bytes, UINT64_MAX);
     ck_assert(!balloond_config_guest(&config, "any", UUID_1)->has_limit);
     ck_assert(balloond_config_guest(&config, "any", UUID_1)->excluded);
@@ -183,7 +186,7 @@ TEST(all, what_is_dumped_can_be_read)
             "min-history = 0\nmax-exceeded = 2%%\n"
             "pause-after-panic = 64\npause-after-growth = 65\nshrink-without-statistics = yes\n"
             "[guest a]\nreservation = 512M\nshares = 7\n[guest b]\nexclude = yes\nact = no\n"
-            "[guest *]\nreservation = 12.5%%\nact = yes\n",
+            "statistics = keep\n[guest *]\nreservation = 12.5%%\nact = yes\nstatistics = 30\n",
             windows[i]);
         ck_assert_int_eq(load(given), 0);
         balloond_config_dump(&config, out);
@@ -219,6 +222,9 @@ TEST(all, what_is_wrong_is_named)
     is_refused("[guest a]\nshares = none\n", ":2: shares = none: expected a number");
     is_refused("[guest a]\nreservation = 101%\n", ":2: reservation = 101%: expected a size");
     is_refused("[guest *]\nact = perhaps\n", ":2: act = perhaps: expected yes, no, or default");
+    is_refused("[guest a]\nstatistics = 31\n",
+               ":2: statistics = 31: expected keep, or the seconds");
+    is_refused("[guest a]\nstatistics = 0\n", ":2: statistics = 0: expected keep, or the seconds");
     is_refused("[guest a]\nceiling = 1G\n", ":2: unknown key 'ceiling'");
     is_refused("[vmwss-balloond]\nact yes\n", ":2: neither [section] nor key = value");
 }
@@ -812,33 +818,6 @@ TEST(all, guests_without_numbers_are_reported_with_the_reason)
     balloond.decided_s = host.now_s - 10 * config.interval_s;
     unmeasured_note(&balloond, &host);
     ck_assert(balloond.was_late);
-}
-
-/* Each more is logged, and no guest that has just started, or whose statistics are not current. */
-TEST(all, guests_without_statistics_are_reported)
-{
-    const struct control_host host = {.now_s = 1000};
-    struct balloon_guest all[3] = {{.name = "web1"}, {.name = "db1"}, {.name = "mail1"}};
-    struct control_guest guests[3] = {
-        {.excluded = true}, {.decision.vetoes = VETO_YOUNG}, {.input.guest.ahead_s = 28800}};
-    struct balloond balloond = {.config = &config,
-                                .members = {.members = all, .guests = guests, .n = 3}};
-
-    config.policy.decide.needs_statistics = true;
-    unmeasured_note(&balloond, &host);
-    ck_assert_uint_eq(balloond.n_unreported, 0);
-    guests[1].decision.vetoes = VETO_STATISTICS;
-    unmeasured_note(&balloond, &host);
-    ck_assert_uint_eq(balloond.n_unreported, 1);
-    guests[2].input.guest.ahead_s = 0;
-    unmeasured_note(&balloond, &host);
-    guests[1].input.guest.reported = true;
-    unmeasured_note(&balloond, &host);
-    ck_assert_uint_eq(balloond.n_unreported, 2);
-    config.policy.decide.needs_statistics = false;
-    balloond.n_unreported = 0;
-    unmeasured_note(&balloond, &host);
-    ck_assert_uint_eq(balloond.n_unreported, 0);
 }
 
 /* --- whose balloon ---------------------------------------------------------------------------- */
