@@ -140,7 +140,9 @@ check "released" test -n "$("$vmwss" balloon release -c "$embed_uri" --journal "
 check "it has what it had" eventually is cold -eq 256
 expect_exit "what is restored is not released again" 2 'domain cold: it has no balloon' "$vmwss" balloon release cold -c "$embed_uri" --journal "$journal"
 sqlite3 -batch "$journal" "WITH RECURSIVE many(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM many WHERE n < 300)
-	INSERT INTO balloon SELECT printf('00000000-0000-4000-8000-%012d', n), 'many' || n, n, 2, 1, 0, 0, 0, '', 0, 0, 0 FROM many"
+	INSERT INTO balloon (uuid, name, domain_id, before_bytes, set_bytes, panic_bytes, panic_s, trouble)
+	SELECT printf('00000000-0000-4000-8000-%012d', n), 'many' || n, n, 2, 1, 0, 0, 0 FROM many"
+check "there are many" test "$(journal "SELECT count(*) FROM balloon WHERE name LIKE 'many%'")" = 300
 check "all are released, however many" "$vmwss" balloon release -c "$embed_uri" --journal "$journal"
 check "none is left" test "$(journal "SELECT count(*) FROM balloon WHERE name LIKE 'many%'")" = 0
 configure maybe
