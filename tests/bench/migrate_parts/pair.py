@@ -79,6 +79,8 @@ def hold_little(pid, path, size):
         with contextlib.suppress(OSError):
             if os.readlink(f"/proc/{pid}/fd/{name}").startswith("socket:"):
                 fd = ctypes.CDLL(None, use_errno=True).syscall(PIDFD_GETFD, process, int(name), 0)
+                if fd < 0:
+                    raise OSError(ctypes.get_errno(), "pidfd_getfd")
                 with socket.socket(fileno=fd) as one:
                     if one.family == socket.AF_UNIX and one.getpeername() == path:
                         # The kernel doubles it, and counts its own memory.
