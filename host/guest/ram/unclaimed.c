@@ -32,11 +32,12 @@ static bool may_be_small_module(const struct qemu_process *process,
                                 const struct candidates *candidates, const struct candidate *c)
 {
     const uint64_t bytes = candidate_bytes(c);
+    const size_t others = (size_t)(bytes == ACPI_TABLES_BYTES) + process->config.firmware;
 
     if (c->whole.inode != 0)
         return bytes >= MIB;
     return bytes >= CANDIDATE_ANON_UNIT_BYTES && bytes % CANDIDATE_ANON_UNIT_BYTES == 0 &&
-           rank_of(candidates, c) >= (bytes == ACPI_TABLES_BYTES) + process->config.firmware;
+           rank_of(candidates, c) >= others;
 }
 
 static bool may_be_module(const struct qemu_process *process, const struct candidates *candidates,
