@@ -237,13 +237,13 @@ static int verify_part(struct store *store, const char *type, const struct table
     cleanup_statement sqlite3_stmt *statement = NULL;
     const struct sql_text wanted = table_sql(table);
     char sql[2048];
-    int rc = sql_prepare(store, "SELECT sql FROM sqlite_schema WHERE type = ? AND name = ?",
+    /* SQL finds a table, a virtual one or a view by its name in capitals as well. */
+    int rc = sql_prepare(store, "SELECT sql FROM sqlite_schema WHERE name = ? COLLATE NOCASE",
                          &statement, error);
 
     if (rc < 0)
         return rc;
-    sql_bind_text(statement, 1, type);
-    sql_bind_text(statement, 2, table->name);
+    sql_bind_text(statement, 1, table->name);
     rc = sql_step(store, statement, error);
     if (rc < 0 || (rc == 0 && (table->added || table->old)))
         return rc;

@@ -29,11 +29,26 @@ def many_guests():
     )
 
 
+def hidden(create):
+    """own_set is another thing, and the row that says so bears another name: the file seems to lack the table, as an old one."""
+    return (
+        "DROP TABLE own_set",
+        create,
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET name = 'other', tbl_name = 'other' WHERE name = 'own_set'",
+    )
+
+
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
 STATEMENTS = {
     "trigger": ("CREATE TRIGGER t AFTER INSERT ON sample BEGIN DELETE FROM sample; END",),
     "view": ("DROP VIEW wss", f"CREATE VIEW wss AS {ENDLESS}"),
     "view-for-table": ("DROP TABLE own_set", f"CREATE VIEW own_set AS {ENDLESS}"),
+    "virtual": hidden(f"CREATE VIRTUAL TABLE own_set USING fts5({columns('own_set', {})})"),
+    "capitals": ("DROP TABLE host_need", f"CREATE VIRTUAL TABLE HOST_NEED USING fts5({columns('host_need', {})})"),
+    "generated": ("DROP TABLE write_set", "CREATE TABLE Write_Set(guest_id, time_ms AS (zeroblob(1000000000)))"),
+    "view-for-new": ("DROP TABLE owner", f"CREATE VIEW owner AS {ENDLESS}"),
+    "huge": ("UPDATE sample SET windows = printf('%.*c', 50000000, '[')",),
     "names": ("UPDATE guest SET name = printf('%.*c', 900000, 'x')",),
     "values": ("UPDATE sample SET windows = printf('[%.*c]', 900000, '[')",),
     "times": ("UPDATE sample SET time_ms = 9223372036854775807 - id, ram_bytes = 9223372036854775807",),
@@ -110,5 +125,13 @@ elif kind.startswith("link-"):
     os.symlink(base, path + kind.removeprefix("link"))
 elif kind.startswith("fifo-"):
     os.mkfifo(path + kind.removeprefix("fifo"))
+elif kind == "other-wal":  # whose frames are of another file
+    connection = sqlite3.connect(path + ".other")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("CREATE TABLE guest(id)")
+    connection.execute(f"INSERT INTO guest {GROWN % 3000} SELECT x FROM c")
+    connection.commit()
+    shutil.copy(path + ".other-wal", path + "-wal")
+    connection.close()
 else:
     sys.exit(f"{kind}: unknown")

@@ -46,14 +46,18 @@ refused() { [[ $said == *$1* ]] || { echo "# ${said:0:200}" && false; }; }
 
 check "readers of what vmwss wrote" readers_end "$dir/base.db"
 check "which is not refused" test -z "$said"
-for kind in trigger view view-for-table names values times events other-table no-index index-of-none tree link-wal link-shm \
-	link-journal fifo-wal fifo-shm; do
+for kind in trigger view view-for-table virtual capitals generated view-for-new huge names values times events other-table no-index index-of-none tree link-wal link-shm \
+	link-journal fifo-wal fifo-shm other-wal; do
 	before=$(sha256sum <"$dir/base.db")
 	"$root/tests/integration/history/hostile_history.py" "$dir/base.db" "$dir/$kind.db" "$kind" || fail "$kind is made"
 	check "$kind: readers end" readers_end "$dir/$kind.db"
 	case $kind in
 	no-index | index-of-none) check "$kind: refused" refused 'index sample_by_guest is not as vmwss makes it' ;;
 	view-for-table) check "$kind: refused" refused 'own_set' ;;
+	capitals) check "$kind: refused" refused 'its table host_need is not' ;;
+	generated) check "$kind: refused" refused 'its table write_set is not' ;;
+	view-for-new) check "$kind: refused" refused 'its table owner is not' ;;
+	virtual) check "$kind: refused" refused 'malformed database schema' ;; # by SQLite
 	tree) check "$kind: refused" refused 'lead to more rows than it has room for' ;;
 	esac
 	check "$kind: no other file has changed" test "$(sha256sum <"$dir/base.db")" = "$before"
