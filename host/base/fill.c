@@ -7,17 +7,32 @@
 
 static const char synopsis[] = "Usage: ";
 
-/* Returns the columns of a text in UTF-8: its bytes, without those that continue a character. */
-static int columns_of(const char *text, const char *end)
+static const char *skip_colour(const char *text, const char *end)
+{
+    while (text + 1 < end && text[0] == '\033' && text[1] == '[') {
+        while (text < end && *text != 'm')
+            text++;
+        text += text < end;
+    }
+    return text;
+}
+
+int fill_width(const char *text, const char *end)
 {
     int n = 0;
 
-    for (; text < end; text++)
+    for (text = skip_colour(text, end); text < end; text = skip_colour(text + 1, end))
         n += ((unsigned char)*text & 0xc0) != 0x80;
     return n;
 }
 
 void fill_words(FILE *out, const char *text, const char *end, int column, int indent)
+{
+    fill_words_within(out, FILL_COLUMNS, text, end, column, indent);
+}
+
+void fill_words_within(FILE *out, int columns, const char *text, const char *end, int column,
+                       int indent)
 {
     const char *word_end;
     bool first = true;
@@ -25,9 +40,9 @@ void fill_words(FILE *out, const char *text, const char *end, int column, int in
     for (; (text += strspn(text, " \n")) < end && *text; text = word_end) {
         word_end = text + strcspn(text, " \n");
 
-        int width = columns_of(text, word_end) + !first;
+        int width = fill_width(text, word_end) + !first;
 
-        if (column + width > FILL_COLUMNS && column > indent) {
+        if (column + width > columns && column > indent) {
             fprintf(out, "\n%*s", indent, "");
             column = indent + width - !first;
         } else {

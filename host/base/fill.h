@@ -6,6 +6,14 @@
 
 #define FILL_COLUMNS 80
 
+/** Prints within @p columns what fill_words() prints within FILL_COLUMNS. */
+void fill_words_within(FILE *out, int columns, const char *text, const char *end, int column,
+                       int indent);
+
+/** Returns the columns of a text in UTF-8 up to @p end: its bytes, without those that continue a
+ * character, and without what sets a colour. */
+int fill_width(const char *text, const char *end);
+
 /**
  * Prints the words of @p text, up to @p end or its NUL byte, and '\n'. The first word is printed at
  * column @p column; a line that would be longer than FILL_COLUMNS goes on in the next one, after

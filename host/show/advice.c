@@ -5,6 +5,7 @@
 #include "base/plural.h"
 #include "base/text/units.h"
 #include "decide/advice/words.h"
+#include "show/note.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -136,8 +137,8 @@ static void print_sum(const struct advice *all, size_t n)
         give_back += all[i].decision.give_back_bytes;
         vetoed += all[i].decision.vetoes != 0;
     }
-    printf("%zu guest%s, %zu of which may not be shrunk; %s could be given back.\n", n,
-           plural((double)n), vetoed, BYTES_TEXT(give_back));
+    note("%zu guest%s, %zu of which may not be shrunk; %s could be given back.\n", n,
+         plural((double)n), vetoed, BYTES_TEXT(give_back));
 }
 
 int advice_print(const struct advice *all, size_t n, enum show_format format)
@@ -223,13 +224,13 @@ static void print_past_sum(const struct replayed *all, size_t n)
         changes += all[i].result.changes;
         saved += all[i].result.saved_byte_s;
     }
-    printf("Of %llu decisions the WSS of the next %s would have exceeded %llu",
-           (unsigned long long)scored, n ? SECONDS_TEXT(all[0].horizon_s) : "hour",
-           (unsigned long long)exceeded);
+    note("Of %llu decisions the WSS of the next %s would have exceeded %llu",
+         (unsigned long long)scored, n ? SECONDS_TEXT(all[0].horizon_s) : "hour",
+         (unsigned long long)exceeded);
     if (scored > 0)
-        printf(" (%.3f%%)", 100 * (double)exceeded / (double)scored);
-    printf("; %.1f GiB hours saved by %llu changes.\n", saved / 3600 / (double)(1ULL << 30),
-           (unsigned long long)changes);
+        note(" (%.3f%%)", 100 * (double)exceeded / (double)scored);
+    note("; %.1f GiB hours saved by %llu changes.\n", saved / 3600 / (double)(1ULL << 30),
+         (unsigned long long)changes);
 }
 
 int replayed_print(const struct replayed *all, size_t n, enum show_format format)

@@ -5,6 +5,7 @@
 #include "base/text/units.h"
 #include "base/utf8.h"
 #include "decide/advice/words.h"
+#include "show/note.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -145,15 +146,14 @@ static void print_head(const struct advice *advice)
     char why[DECIDE_WHY_TEXT];
     char name[256];
 
-    printf("%s: %s of %s, confidence %s",
-           utf8_printable_copy(name, sizeof(name), advice->guest.name),
-           BYTES_TEXT(decision->target_bytes), BYTES_TEXT(advice->input.assigned_bytes),
-           decide_confidence_name(decision->confidence));
+    note("%s: %s of %s, confidence %s", utf8_printable_copy(name, sizeof(name), advice->guest.name),
+         BYTES_TEXT(decision->target_bytes), BYTES_TEXT(advice->input.assigned_bytes),
+         decide_confidence_name(decision->confidence));
     for (unsigned u = 0; u < N_UNSURE; u++)
         if (decision->unsure & 1U << u)
-            printf("%s%s", decision->unsure & ((1U << u) - 1) ? ", " : " (", decide_unsure_name(u));
-    printf("%s: %s\n", decision->unsure ? ")" : "",
-           decide_why(why, sizeof(why), &decide_policy_default, &advice->input, decision));
+            note("%s%s", decision->unsure & ((1U << u) - 1) ? ", " : " (", decide_unsure_name(u));
+    note("%s: %s\n", decision->unsure ? ")" : "",
+         decide_why(why, sizeof(why), &decide_policy_default, &advice->input, decision));
 }
 
 int advice_print_explained(const struct advice *advice)

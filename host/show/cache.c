@@ -3,6 +3,7 @@
 
 #include "base/text/units.h"
 #include "base/utf8.h"
+#include "show/note.h"
 
 #include <stdio.h>
 
@@ -139,7 +140,7 @@ static void print_reason(const char *what, const struct error *error)
     char text[sizeof(error->text)];
 
     if (error->code)
-        printf("%s: %s\n", what, utf8_printable_copy(text, sizeof(text), error->text));
+        note("%s: %s\n", what, utf8_printable_copy(text, sizeof(text), error->text));
 }
 
 int cache_print(const struct cache_report *report, enum show_format format)
@@ -158,7 +159,7 @@ int cache_print(const struct cache_report *report, enum show_format format)
     if (format == SHOW_TABLE) {
         if (result->seen.monitored)
             fill_caches(&sheet, &result->seen);
-        printf("%s: %s\n", cache_answer_name(result->verdict.answer), result->verdict.reason);
+        note("%s: %s\n", cache_answer_name(result->verdict.answer), result->verdict.reason);
         print_reason("not counted", &result->no_counters);
         print_reason("not monitored", &result->no_monitor);
     }

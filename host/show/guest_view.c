@@ -5,6 +5,7 @@
 #include "base/text/units.h"
 #include "base/utf8.h"
 #include "show/guest_stats.h"
+#include "show/note.h"
 #include "show/sample_table.h"
 #include "show/table.h"
 
@@ -175,14 +176,14 @@ static void print_pressure(const struct agent_report *report)
     struct table *table = report->has_pressure ? table_new(columns, 7) : NULL;
 
     if (!report->has_pressure)
-        printf("\nguest: no pressure stall information%s%s\n", *report->pressure_off ? ": " : "",
-               report->pressure_off);
+        note("\nguest: no pressure stall information%s%s\n", *report->pressure_off ? ": " : "",
+             report->pressure_off);
     if (!table)
         return;
     add_pressure(table, "memory", &report->memory_pressure);
     add_pressure(table, "io", &report->io_pressure);
     add_pressure(table, "cpu", &report->cpu_pressure);
-    putchar('\n');
+    note("\n");
     table_print(table, true);
     table_free(table);
 }
@@ -267,7 +268,7 @@ static void print_paging(const struct guest_view *view)
     if (!table)
         return;
     add_rates(table, &now->paging, over ? &view->before->paging : &at_boot, page, seconds);
-    putchar('\n');
+    note("\n");
     table_print(table, true);
     table_free(table);
 }
@@ -303,7 +304,7 @@ static void print_processes(const struct agent_top *top)
     }
     if (!table)
         return;
-    putchar('\n');
+    note("\n");
     table_print(table, true);
     table_free(table);
 }
@@ -313,12 +314,11 @@ static void print_unseen(const struct agent_report *report)
     uint64_t unread = report->working_set.unread;
 
     if (report->processes_hidden)
-        puts("\nguest: its /proc hides processes from the agent (hidepid), so larger ones may be "
-             "missing");
+        note("\nguest: its /proc hides processes from the agent (hidepid), so larger ones may be "
+             "missing\n");
     if (unread != AGENT_UNKNOWN && unread > 0)
-        printf(
-            "\nguest: the agent cannot read all processes (%llu): what they touched is missing\n",
-            (unsigned long long)unread);
+        note("\nguest: the agent cannot read all processes (%llu): what they touched is missing\n",
+             (unsigned long long)unread);
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
@@ -330,9 +330,9 @@ static void print_verdict(const struct guest_stats *stats)
     if (stats->verdict == VERDICT_UNKNOWN)
         return;
     guest_stats_reasons_text(reasons, sizeof(reasons), stats->reasons);
-    printf("\nThe guest's working set is %s its memory%s%s%s.\n",
-           guest_stats_verdict_name(stats->verdict), *reasons ? ": " : "", reasons,
-           *reasons ? "" : ": it neither pages nor scans");
+    note("\nThe guest's working set is %s its memory%s%s%s.\n",
+         guest_stats_verdict_name(stats->verdict), *reasons ? ": " : "", reasons,
+         *reasons ? "" : ": it neither pages nor scans");
 }
 
 static void print_missing(const struct guest_view *view)
@@ -342,7 +342,7 @@ static void print_missing(const struct guest_view *view)
     snprintf(line, sizeof(line), "%s: no word from an agent: %s", view->domain, view->unavailable);
     utf8_end(line);
     utf8_printable(line);
-    puts(line);
+    note("%s\n", line);
 }
 
 static void print_heading(const struct guest_view *view)
@@ -358,12 +358,12 @@ static void print_heading(const struct guest_view *view)
     utf8_printable(domain);
     if (isfinite(view->report->uptime_s))
         show_seconds(up, sizeof(up), view->report->uptime_s);
-    printf("%s: its agent is %s on Linux %s, up %s; lines of WHOSE guest are its word, not checked",
-           domain, *view->hello->agent ? view->hello->agent : "?",
-           *view->hello->kernel ? view->hello->kernel : "?", up);
+    note("%s: its agent is %s on Linux %s, up %s; lines of WHOSE guest are its word, not checked",
+         domain, *view->hello->agent ? view->hello->agent : "?",
+         *view->hello->kernel ? view->hello->kernel : "?", up);
     if (!isnan(view->report_age_s))
-        printf(", and its report to vmwssd %s ago", SECONDS_TEXT(ceil(view->report_age_s)));
-    putchar('\n');
+        note(", and its report to vmwssd %s ago", SECONDS_TEXT(ceil(view->report_age_s)));
+    note("\n");
 }
 
 void guest_view_print(const struct guest_view *view)
@@ -372,8 +372,8 @@ void guest_view_print(const struct guest_view *view)
     print_memory(view);
     if (!view->report) {
         if (!domain_memory_is_reported(&view->memory))
-            puts("balloon: its driver in the guest has reported nothing lately "
-                 "(<memballoon model='virtio'><stats period='10'/></memballoon> asks it)");
+            note("balloon: its driver in the guest has reported nothing lately "
+                 "(<memballoon model='virtio'><stats period='10'/></memballoon> asks it)\n");
         return;
     }
     print_pressure(view->report);

@@ -4,6 +4,7 @@
 #include "base/plural.h"
 #include "base/text/units.h"
 #include "measure/record/sample_record.h"
+#include "show/note.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -166,16 +167,16 @@ static void print_guest(const struct migrate_guest *guest)
 {
     const char *flags = SAMPLE_FLAGS(guest->writes.flags);
 
-    printf("%s: %s resident of %s; written", *guest->domain ? guest->domain : "guest",
-           BYTES_TEXT(guest->resident_bytes), BYTES_TEXT(guest->ram_bytes));
+    note("%s: %s resident of %s; written", *guest->domain ? guest->domain : "guest",
+         BYTES_TEXT(guest->resident_bytes), BYTES_TEXT(guest->ram_bytes));
     for (size_t i = 0; i < guest->writes.n; i++) {
-        printf("%s %s in %s", i ? "," : "", BYTES_TEXT(guest->writes.points[i].bytes),
-               SECONDS_SHORT_TEXT(guest->writes.points[i].window_s));
+        note("%s %s in %s", i ? "," : "", BYTES_TEXT(guest->writes.points[i].bytes),
+             SECONDS_SHORT_TEXT(guest->writes.points[i].window_s));
     }
-    printf(" (%s", guest->writes.method);
+    note(" (%s", guest->writes.method);
     if (guest->n_markings > 1)
-        printf(", %u markings", guest->n_markings);
-    printf("%s%s)\n", *flags ? ", " : "", flags);
+        note(", %u markings", guest->n_markings);
+    note("%s%s)\n", *flags ? ", " : "", flags);
 }
 
 static void print_enough(const struct migrate_forecast *forecast)
@@ -187,13 +188,13 @@ static void print_enough(const struct migrate_forecast *forecast)
     if (isfinite(forecast->enough_downtime_s.value))
         range_text(downtime, sizeof(downtime), &forecast->enough_downtime_s, seconds_text);
     if (*bandwidth)
-        printf("least bandwidth that converges with this downtime: %s a second\n", bandwidth);
+        note("least bandwidth that converges with this downtime: %s a second\n", bandwidth);
     else
-        printf("no bandwidth converges with this downtime\n");
+        note("no bandwidth converges with this downtime\n");
     if (*downtime)
-        printf("least downtime that converges with this bandwidth: %s\n", downtime);
+        note("least downtime that converges with this bandwidth: %s\n", downtime);
     else
-        printf("no downtime converges with this bandwidth\n");
+        note("no downtime converges with this bandwidth\n");
 }
 
 static void print_verdict(const struct migrate_report *report)
@@ -204,19 +205,19 @@ static void print_verdict(const struct migrate_report *report)
     bytes_text(speed, sizeof(speed), report->path->bandwidth_bytes_s.value);
     seconds_text(downtime, sizeof(downtime), report->path->downtime_s);
     if (forecast->verdict == MIGRATE_DIVERGES) {
-        printf("does not converge at %s/s with %s of downtime\n", speed, downtime);
+        note("does not converge at %s/s with %s of downtime\n", speed, downtime);
     } else if (!isfinite(forecast->total_s.value)) {
-        printf("may not converge at %s/s with %s of downtime; at best in %s\n", speed, downtime,
-               seconds_text(total, sizeof(total), forecast->total_s.low));
+        note("may not converge at %s/s with %s of downtime; at best in %s\n", speed, downtime,
+             seconds_text(total, sizeof(total), forecast->total_s.low));
     } else {
         range_text(total, sizeof(total), &forecast->total_s, seconds_text);
         range_text(downtime, sizeof(downtime), &forecast->downtime_s, seconds_text);
-        printf("%s in %s, downtime %s\n",
-               forecast->verdict == MIGRATE_CONVERGES ? "converges" : "probably converges", total,
-               downtime);
+        note("%s in %s, downtime %s\n",
+             forecast->verdict == MIGRATE_CONVERGES ? "converges" : "probably converges", total,
+             downtime);
         if (forecast->throttle > 0)
-            printf("auto-converge takes %.0f %% of the guest's CPU time in the end\n",
-                   100 * forecast->throttle);
+            note("auto-converge takes %.0f %% of the guest's CPU time in the end\n",
+                 100 * forecast->throttle);
     }
 }
 
@@ -224,16 +225,16 @@ static void print_postcopy(const struct migrate_forecast *forecast)
 {
     char seconds[128], bytes[128];
 
-    printf("post-copy after the first round: %s to come, full speed after %s\n",
-           range_text(bytes, sizeof(bytes), &forecast->postcopy_bytes, bytes_text),
-           range_text(seconds, sizeof(seconds), &forecast->postcopy_s, seconds_text));
+    note("post-copy after the first round: %s to come, full speed after %s\n",
+         range_text(bytes, sizeof(bytes), &forecast->postcopy_bytes, bytes_text),
+         range_text(seconds, sizeof(seconds), &forecast->postcopy_s, seconds_text));
 }
 
 static void print_capabilities(const struct migrate_settings *settings)
 {
     for (unsigned i = 0; migrate_capability_name(i); i++)
         if (settings->capabilities & (1U << i))
-            printf("%s is on: %s\n", migrate_capability_name(i), migrate_capability_effect(i));
+            note("%s is on: %s\n", migrate_capability_name(i), migrate_capability_effect(i));
 }
 
 /* "128.0 MiB/s", "-" */
@@ -252,17 +253,17 @@ static void explain_settings(const struct migrate_settings *settings)
 {
     char bandwidth[48], switchover[48], downtime[32];
 
-    printf("set for this guest (%s): max-bandwidth %s, avail-switchover-bandwidth %s,\n"
-           "downtime-limit %s; capabilities %s\n",
-           settings->source ? settings->source : "not known",
-           speed_text(bandwidth, sizeof(bandwidth), settings->bandwidth_bytes_s),
-           speed_text(switchover, sizeof(switchover), settings->switchover_bytes_s),
-           isnan(settings->downtime_s)
-               ? "-"
-               : seconds_text(downtime, sizeof(downtime), settings->downtime_s),
-           !settings->has_capabilities ? "-"
-           : settings->capabilities    ? "as above"
-                                       : "none of note");
+    note("set for this guest (%s): max-bandwidth %s, avail-switchover-bandwidth %s,\n"
+         "downtime-limit %s; capabilities %s\n",
+         settings->source ? settings->source : "not known",
+         speed_text(bandwidth, sizeof(bandwidth), settings->bandwidth_bytes_s),
+         speed_text(switchover, sizeof(switchover), settings->switchover_bytes_s),
+         isnan(settings->downtime_s)
+             ? "-"
+             : seconds_text(downtime, sizeof(downtime), settings->downtime_s),
+         !settings->has_capabilities ? "-"
+         : settings->capabilities    ? "as above"
+                                     : "none of note");
 }
 
 static void explain(const struct migrate_report *report)
@@ -270,31 +271,29 @@ static void explain(const struct migrate_report *report)
     const struct migrate_path *path = report->path;
     char filled[128], bandwidth[128], link[128], state[128], rest[32];
 
-    printf("memory: %s hold something. QEMU sends other\n"
-           "pages with 9 bytes. No page is looked at: of what is resident, %u pages that firmware\n"
-           "leaves and %.0f %% are taken for zeroes, for the\n"
-           "lower bound %.0f %%, or %.0f %% with huge pages%s.\n",
-           range_text(filled, sizeof(filled), &report->filled_bytes, bytes_text),
-           MIGRATE_FIRMWARE_ZEROES, 100 * MIGRATE_ZEROES_SHARE, 100 * MIGRATE_ZEROES_SHARE_MOST,
-           100 * MIGRATE_HUGE_ZEROES_SHARE_MOST,
-           report->guest->arrived
-               ? ",\nand all that was not written, as the guest has arrived itself"
-               : "");
-    printf(
-        "rounds: QEMU sends at %s a second, and asks for the pages written meanwhile when less\n"
-        "than %s is left, which is what it could send within the downtime. If that is then still\n"
-        "so, it stops the guest and sends the rest, at %s a second, without a limit,\n"
-        "and the state of the devices, in %s.\n",
-        range_text(bandwidth, sizeof(bandwidth), &path->bandwidth_bytes_s, bytes_text),
-        bytes_text(rest, sizeof(rest),
-                   path->downtime_s *
-                       (path->switchover_bytes_s > 0
-                            ? path->switchover_bytes_s
-                            : fmin(path->bandwidth_bytes_s.value, path->link_bytes_s.value))),
-        range_text(link, sizeof(link), &path->link_bytes_s, bytes_text),
-        range_text(state, sizeof(state), &path->device_s, seconds_text));
+    note("memory: %s hold something. QEMU sends other\n"
+         "pages with 9 bytes. No page is looked at: of what is resident, %u pages that firmware\n"
+         "leaves and %.0f %% are taken for zeroes, for the\n"
+         "lower bound %.0f %%, or %.0f %% with huge pages%s.\n",
+         range_text(filled, sizeof(filled), &report->filled_bytes, bytes_text),
+         MIGRATE_FIRMWARE_ZEROES, 100 * MIGRATE_ZEROES_SHARE, 100 * MIGRATE_ZEROES_SHARE_MOST,
+         100 * MIGRATE_HUGE_ZEROES_SHARE_MOST,
+         report->guest->arrived ? ",\nand all that was not written, as the guest has arrived itself"
+                                : "");
+    note("rounds: QEMU sends at %s a second, and asks for the pages written meanwhile when less\n"
+         "than %s is left, which is what it could send within the downtime. If that is then still\n"
+         "so, it stops the guest and sends the rest, at %s a second, without a limit,\n"
+         "and the state of the devices, in %s.\n",
+         range_text(bandwidth, sizeof(bandwidth), &path->bandwidth_bytes_s, bytes_text),
+         bytes_text(rest, sizeof(rest),
+                    path->downtime_s *
+                        (path->switchover_bytes_s > 0
+                             ? path->switchover_bytes_s
+                             : fmin(path->bandwidth_bytes_s.value, path->link_bytes_s.value))),
+         range_text(link, sizeof(link), &path->link_bytes_s, bytes_text),
+         range_text(state, sizeof(state), &path->device_s, seconds_text));
     explain_settings(report->settings);
-    printf("not seen: what devices write by themselves (VFIO, vhost), and what QEMU writes.\n");
+    note("not seen: what devices write by themselves (VFIO, vhost), and what QEMU writes.\n");
 }
 
 static void print_sentences(const struct migrate_report *report)
@@ -302,11 +301,11 @@ static void print_sentences(const struct migrate_report *report)
     const struct migrate_forecast *forecast = report->forecast;
 
     if (forecast->n_rounds > MIGRATE_ROUNDS_KEPT)
-        printf("and %u more round%s\n", forecast->n_rounds - MIGRATE_ROUNDS_KEPT,
-               plural(forecast->n_rounds - MIGRATE_ROUNDS_KEPT));
+        note("and %u more round%s\n", forecast->n_rounds - MIGRATE_ROUNDS_KEPT,
+             plural(forecast->n_rounds - MIGRATE_ROUNDS_KEPT));
     print_verdict(report);
     if (report->guest->arrived)
-        printf(
+        note(
             "this guest has arrived by a migration itself: if its resident memory has pages of zeroes,\n"
             "it takes less time\n");
     print_enough(forecast);

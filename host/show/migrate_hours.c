@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file migrate_hours.c  The forecast of a migration by the hour of the week; see migrate.h. */
 #include "show/migrate.h"
+#include "show/note.h"
 #include "show/plan_words.h"
 
 #include <stdio.h>
@@ -55,9 +56,9 @@ static void print_hour(const struct migrate_hours *hours, const char *which, uns
 {
     char name[32], seconds[128];
 
-    printf("%s hour: %s UTC, %s: %s\n", which, plan_hour_text(name, sizeof(name), hour),
-           migrate_verdict_name(hours->of[hour].verdict),
-           migrate_seconds_text(seconds, sizeof(seconds), &hours->of[hour].total_s));
+    note("%s hour: %s UTC, %s: %s\n", which, plan_hour_text(name, sizeof(name), hour),
+         migrate_verdict_name(hours->of[hour].verdict),
+         migrate_seconds_text(seconds, sizeof(seconds), &hours->of[hour].total_s));
 }
 
 int migrate_hours_print(const struct migrate_hours *hours, enum show_format format)

@@ -4,6 +4,7 @@
 #include "base/plural.h"
 #include "base/text/units.h"
 #include "base/utf8.h"
+#include "show/note.h"
 #include "show/plan_words.h"
 #include "show/sheet.h"
 
@@ -370,7 +371,7 @@ static void print_name(FILE *out, const char *name)
 
 static void print_sentences(const struct plan_shown *shown)
 {
-    const struct plan_voice voice = {stdout, print_name, "", "\n"};
+    const struct plan_voice voice = {note_stream(), print_name, "", "\n"};
 
     plan_say_moves(&voice, shown);
     if (shown->request->n_place > 0)

@@ -6,6 +6,7 @@
 #include "base/text/units.h"
 #include "base/utf8.h"
 #include "show/fit.h"
+#include "show/note.h"
 #include "show/sample_table.h"
 #include "show/table.h"
 
@@ -344,8 +345,8 @@ void ram_map_print(const struct ram_map *map, const struct sample_record *record
 
     choose_rows(&picture, record);
     sample_head_print(record);
-    printf("Each character stands for %s: the %s, the more of it was touched within the window.\n",
-           BYTES_TEXT(map->chunk_bytes), has_halves(style) ? "lighter" : "denser");
+    note("Each character stands for %s: the %s, the more of it was touched within the window.\n",
+         BYTES_TEXT(map->chunk_bytes), has_halves(style) ? "lighter" : "denser");
     print_precision(map);
     print_regions(&picture);
     print_nodes(map, record);
@@ -378,13 +379,13 @@ static void print_series_head(const struct map_series *series, bool two_in_a_lin
     const unsigned some_flags = map_series_some_flags(series);
 
     sample_head_print(&head);
-    printf("%zu period%s of %s, from %s on, each at the time (UTC) at which it ended%s; what is "
-           "resident is as of the last.\n",
-           series->n, series->n == 1 ? "" : "s", SECONDS_TEXT(head.windows[0].window_s),
-           TIME_TEXT(map_series_begin_s(series), 0), two_in_a_line ? ", two in a line" : "");
+    note("%zu period%s of %s, from %s on, each at the time (UTC) at which it ended%s; what is "
+         "resident is as of the last.\n",
+         series->n, series->n == 1 ? "" : "s", SECONDS_TEXT(head.windows[0].window_s),
+         TIME_TEXT(map_series_begin_s(series), 0), two_in_a_line ? ", two in a line" : "");
     if (some_flags)
-        printf("Periods with flags that not all have are marked with *: %s.\n",
-               SAMPLE_FLAGS(some_flags));
+        note("Periods with flags that not all have are marked with *: %s.\n",
+             SAMPLE_FLAGS(some_flags));
 }
 
 int map_series_print(const struct map_series *series, const struct map_style *style)
@@ -401,12 +402,12 @@ int map_series_print(const struct map_series *series, const struct map_style *st
         label_period(&series->period[i], some_flags, &picture.lines[i]);
     }
     print_series_head(series, has_halves(style));
-    printf("Each character stands for %s: the %s, the more of it was touched in the period.\n",
-           BYTES_TEXT(last->map.chunk_bytes), has_halves(style) ? "lighter" : "denser");
+    note("Each character stands for %s: the %s, the more of it was touched in the period.\n",
+         BYTES_TEXT(last->map.chunk_bytes), has_halves(style) ? "lighter" : "denser");
     print_precision(&last->map);
     if (!ram_map_is_complete(&last->map))
-        printf("Of a character, that share is right to within %.0f points (95 %%), at worst.\n",
-               100 * map_series_widest(series));
+        note("Of a character, that share is right to within %.0f points (95 %%), at worst.\n",
+             100 * map_series_widest(series));
     print_regions(&picture);
     free(picture.lines);
     return 0;

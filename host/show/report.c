@@ -5,6 +5,7 @@
 #include "base/text/units.h"
 #include "base/utf8.h"
 #include "show/host_memory.h"
+#include "show/note.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -206,11 +207,11 @@ static void print_head(const struct report *report)
     char host[256];
     char memory[HOST_MEMORY_TEXT];
 
-    printf("%s, %s to %s, window %s, from each %s\n",
-           utf8_printable_copy(host, sizeof(host), report->host), TIME_TEXT(report->from_s, 0),
-           TIME_TEXT(report->to_s, 0), SECONDS_TEXT(report->options.window_s), level_name(report));
+    note("%s, %s to %s, window %s, from each %s\n",
+         utf8_printable_copy(host, sizeof(host), report->host), TIME_TEXT(report->from_s, 0),
+         TIME_TEXT(report->to_s, 0), SECONDS_TEXT(report->options.window_s), level_name(report));
     if (isatty(STDOUT_FILENO) && *host_memory_of(memory, report->host, report->ram_bytes))
-        printf("host now: %s\n", memory);
+        note("host now: %s\n", memory);
 }
 
 /* The sums include assumed needs; this line says so even if the terminal is narrow. */
@@ -255,18 +256,17 @@ void report_say_few(const struct report_voice *voice, const struct report *repor
 static void print_shortage(const struct report *report)
 {
     if (report->shortage.rough)
-        printf("It was short in between %.0f and %.0f of %.0f minutes: of some hours the minutes "
-               "themselves are not kept.\n",
-               report->shortage.low_s / 60, report->shortage.high_s / 60, report->known_s / 60);
+        note("It was short in between %.0f and %.0f of %.0f minutes: of some hours the minutes "
+             "themselves are not kept.\n",
+             report->shortage.low_s / 60, report->shortage.high_s / 60, report->known_s / 60);
     else if (report->shortage.short_s > 0)
-        printf("It was short in %.0f of %.0f minutes, for up to %.0f at a stretch.\n",
-               report->shortage.short_s / 60, report->known_s / 60,
-               report->shortage.longest_s / 60);
+        note("It was short in %.0f of %.0f minutes, for up to %.0f at a stretch.\n",
+             report->shortage.short_s / 60, report->known_s / 60, report->shortage.longest_s / 60);
 }
 
 static void print_sentences(const struct report *report)
 {
-    const struct report_voice voice = {stdout, "%", "", "\n"};
+    const struct report_voice voice = {note_stream(), "%", "", "\n"};
     const struct report_options *options = &report->options;
 
     report_say_gaps(&voice, report);
@@ -276,9 +276,9 @@ static void print_sentences(const struct report *report)
     putchar('\n');
     print_shortage(report);
     if (options->guest_bytes)
-        printf("%.0f%s more guest%s of %s like these fit%s at a risk of %g%%.\n", report->fit,
-               report->fit >= 10000 ? " or" : "", plural(report->fit),
-               BYTES_TEXT(options->guest_bytes), report->fit == 1 ? "s" : "", 100 * options->risk);
+        note("%.0f%s more guest%s of %s like these fit%s at a risk of %g%%.\n", report->fit,
+             report->fit >= 10000 ? " or" : "", plural(report->fit),
+             BYTES_TEXT(options->guest_bytes), report->fit == 1 ? "s" : "", 100 * options->risk);
     report_say_few(&voice, report);
 }
 

@@ -5,6 +5,7 @@
 #include "base/text/units.h"
 #include "base/utf8.h"
 #include "show/guest_stats.h"
+#include "show/note.h"
 #include "show/sheet.h"
 
 #include <math.h>
@@ -94,8 +95,8 @@ void sample_head_print(const struct sample_record *record)
 
     sample_name(name, sizeof(name), record);
     sample_subtitle(text, sizeof(text), record);
-    printf("%s: %s; vCPUs ran %.2fs, CPU time of this measurement %.3fs\n", name, text,
-           record->vcpu_s, record->cpu_s);
+    note("%s: %s; vCPUs ran %.2fs, CPU time of this measurement %.3fs\n", name, text,
+         record->vcpu_s, record->cpu_s);
 }
 
 /* --- the table -------------------------------------------------------------------------------- */

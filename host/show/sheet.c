@@ -3,6 +3,7 @@
 
 #include "base/text/csv.h"
 #include "base/text/json.h"
+#include "show/note.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -367,9 +368,9 @@ void sheet_note(const struct sheet *sheet, const char *format, ...)
     if (sheet->format != SHOW_TABLE)
         return;
     va_start(args, format);
-    vprintf(format, args);
+    vfprintf(note_stream(), format, args);
     va_end(args);
-    putchar('\n');
+    note("\n");
 }
 
 void sheet_colour(struct sheet *sheet, const char *colour)

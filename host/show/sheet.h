@@ -147,7 +147,7 @@ void sheet_cell_bytes(struct sheet *sheet, const char *key, double bytes);
 
 /* --- only for people -------------------------------------------------------------------------- */
 
-/** Prints a line before or after the tables. */
+/** Prints a line before or after the tables, as note(). */
 void sheet_note(const struct sheet *sheet, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

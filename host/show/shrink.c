@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/text/units.h"
+#include "show/note.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -129,9 +130,9 @@ static void print_windows(const struct sample_record *record)
     for (size_t w = 0; record && w < record->n_windows; w++) {
         const struct window_record *window = &record->windows[w];
 
-        printf("WSS %s: %s (%s to %s)%s%s\n", SECONDS_SHORT_TEXT(window->window_s),
-               BYTES_TEXT(window->wss_bytes), BYTES_TEXT(window->wss_low_bytes),
-               BYTES_TEXT(window->wss_high_bytes), *flags ? " " : "", flags);
+        note("WSS %s: %s (%s to %s)%s%s\n", SECONDS_SHORT_TEXT(window->window_s),
+             BYTES_TEXT(window->wss_bytes), BYTES_TEXT(window->wss_low_bytes),
+             BYTES_TEXT(window->wss_high_bytes), *flags ? " " : "", flags);
     }
 }
 
@@ -148,20 +149,20 @@ static void print_end(const struct shrink_report *report)
     };
 
     if (shrink_knee_high(report))
-        printf("knee: between %s and %s\n", BYTES_TEXT(shrink_knee_low(report)),
-               BYTES_TEXT(shrink_knee_high(report)));
+        note("knee: between %s and %s\n", BYTES_TEXT(shrink_knee_low(report)),
+             BYTES_TEXT(shrink_knee_high(report)));
     else if (report->end == SHRINK_COMPLAINT)
-        printf("no knee: the guest complains at its full size\n");
+        note("no knee: the guest complains at its full size\n");
     else
-        printf("%s\n", why[report->end]);
+        note("%s\n", why[report->end]);
     print_windows(report->record);
     if (report->restored_bytes == DECIDE_UNKNOWN)
-        puts("not restored: the message says why");
+        note("not restored: the message says why\n");
     else if (report->restored_bytes < report->full_bytes)
-        printf("restored: %s of %s so far, the rest follows as the guest's driver takes it\n",
-               BYTES_TEXT(report->restored_bytes), BYTES_TEXT(report->full_bytes));
+        note("restored: %s of %s so far, the rest follows as the guest's driver takes it\n",
+             BYTES_TEXT(report->restored_bytes), BYTES_TEXT(report->full_bytes));
     else
-        printf("restored: %s\n", BYTES_TEXT(report->full_bytes));
+        note("restored: %s\n", BYTES_TEXT(report->full_bytes));
 }
 
 int shrink_print(const struct shrink_report *report, enum show_format format)

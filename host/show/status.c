@@ -5,6 +5,7 @@
 #include "base/text/units.h"
 #include "base/utf8.h"
 #include "show/host_memory.h"
+#include "show/note.h"
 #include "show/sample_json.h"
 #include "show/sample_table.h"
 
@@ -418,23 +419,23 @@ static void print_daemon(const struct status *status)
     char text[32];
 
     if (!daemon->pid || !daemon->writes) {
-        printf("%svmwssd %s%s", colour ? RED : "",
-               daemon->pid ? "is running, but does not write this history" : "is not running",
-               colour ? PLAIN : "");
+        note("%svmwssd %s%s", colour ? RED : "",
+             daemon->pid ? "is running, but does not write this history" : "is not running",
+             colour ? PLAIN : "");
     } else {
-        printf("vmwssd has been running for %s",
-               show_seconds(text, sizeof(text), (double)(long)daemon->age_s));
+        note("vmwssd has been running for %s",
+             show_seconds(text, sizeof(text), (double)(long)daemon->age_s));
         if (daemon->cpu_s >= 0 && daemon->age_s > 0)
-            printf(", at %.2f%% of a core", 100 * daemon->cpu_s / daemon->age_s);
+            note(", at %.2f%% of a core", 100 * daemon->cpu_s / daemon->age_s);
         if (daemon->budget > 0)
-            printf(" (budget %g%%)", 100 * daemon->budget);
+            note(" (budget %g%%)", 100 * daemon->budget);
     }
     if (status->newest_s > 0)
-        printf("; newest record %s ago",
-               show_seconds(text, sizeof(text), (double)(long)(status->now_s - status->newest_s)));
-    putchar('\n');
+        note("; newest record %s ago",
+             show_seconds(text, sizeof(text), (double)(long)(status->now_s - status->newest_s)));
+    note("\n");
     if (*status->no_history)
-        printf("%shistory: %s%s\n", colour ? RED : "", status->no_history, colour ? PLAIN : "");
+        note("%shistory: %s%s\n", colour ? RED : "", status->no_history, colour ? PLAIN : "");
 }
 
 /* @p known: number of guests whose value is known. */
@@ -450,13 +451,13 @@ static void print_host(const struct status *status)
     char host[HOST_MEMORY_TEXT];
     char text[4][32];
 
-    printf("host: %s\n", host_memory_text(host, &status->memory, sums.assigned));
-    printf("%zu guest%s, %zu measured: assigned %s, resident %s, WSS %s, reclaimable %s\n",
-           status->n, plural((double)status->n), sums.measured,
-           show_bytes(text[0], sizeof(text[0]), sums.assigned),
-           show_bytes(text[1], sizeof(text[1]), sums.resident),
-           sum_text(text[2], status, sums.measured, sums.wss),
-           sum_text(text[3], status, sums.reclaimables, sums.reclaimable));
+    note("host: %s\n", host_memory_text(host, &status->memory, sums.assigned));
+    note("%zu guest%s, %zu measured: assigned %s, resident %s, WSS %s, reclaimable %s\n", status->n,
+         plural((double)status->n), sums.measured,
+         show_bytes(text[0], sizeof(text[0]), sums.assigned),
+         show_bytes(text[1], sizeof(text[1]), sums.resident),
+         sum_text(text[2], status, sums.measured, sums.wss),
+         sum_text(text[3], status, sums.reclaimables, sums.reclaimable));
 }
 
 static void print_reasons(const struct status *status)
@@ -465,10 +466,10 @@ static void print_reasons(const struct status *status)
 
     for (size_t i = 0; i < status->n; i++)
         if (!status->guests[i].measured)
-            printf("%s: %s\n", utf8_printable_copy(name, sizeof(name), status->guests[i].name),
-                   status->guests[i].reason);
+            note("%s: %s\n", utf8_printable_copy(name, sizeof(name), status->guests[i].name),
+                 status->guests[i].reason);
     if (!status->sees_processes)
-        puts("guests without a record are shown to root only");
+        note("guests without a record are shown to root only\n");
 }
 
 int status_print(const struct status *status, const char *list, enum show_format format)

@@ -4,6 +4,7 @@
 
 #include "base/text/units.h"
 #include "base/utf8.h"
+#include "show/note.h"
 #include "show/sheet.h"
 
 #include <math.h>
@@ -183,28 +184,29 @@ static void print_head(const struct trace_printer *printer, bool cut)
     char text[300];
 
     if (*head->domain)
-        printf("%s: ", utf8_printable_copy(text, sizeof(text), head->domain));
+        note("%s: ", utf8_printable_copy(text, sizeof(text), head->domain));
     else
-        printf("pid %llu: ", (unsigned long long)head->pid);
-    printf("%s, ", utf8_printable_copy(text, sizeof(text), head->accel));
-    printf("%s %s; ", utf8_printable_copy(text, sizeof(text), head->method),
-           head->census ? "census" : "panel");
-    printf("%llu period%s of %s from %s; ", (unsigned long long)printer->reader->periods,
-           printer->reader->periods == 1 ? "" : "s",
-           SECONDS_TEXT(head->window_s[head->n_windows - 1]), TIME_TEXT(printer->first_s, 0));
-    printf("%s\n", cut ? "cut: it was not ended properly"
-                       : utf8_printable_copy(text, sizeof(text), printer->reader->end.reason));
+        note("pid %llu: ", (unsigned long long)head->pid);
+    note("%s, ", utf8_printable_copy(text, sizeof(text), head->accel));
+    note("%s %s; ", utf8_printable_copy(text, sizeof(text), head->method),
+         head->census ? "census" : "panel");
+    note("%llu period%s of %s from %s; ", (unsigned long long)printer->reader->periods,
+         printer->reader->periods == 1 ? "" : "s",
+         SECONDS_TEXT(head->window_s[head->n_windows - 1]), TIME_TEXT(printer->first_s, 0));
+    note("%s\n", cut ? "cut: it was not ended properly"
+                     : utf8_printable_copy(text, sizeof(text), printer->reader->end.reason));
 }
 
 static void print_claim(const struct trace_printer *printer)
 {
     if (printer->reader->head.census)
-        puts(
+        note(
+            "%s\n",
             "A census: each period sampled every page; figures are counts of pages, not estimates.");
     else if (printer->reader->periods > 0)
-        printf("A panel of %llu pages, the same in each period: one stands for about %s, and ± is "
-               "the 95 %% interval.\n",
-               (unsigned long long)printer->pages, BYTES_TEXT((uint64_t)printer->page_bytes));
+        note("A panel of %llu pages, the same in each period: one stands for about %s, and ± is "
+             "the 95 %% interval.\n",
+             (unsigned long long)printer->pages, BYTES_TEXT((uint64_t)printer->page_bytes));
 }
 
 static void fill_head(struct sheet *sheet, const struct trace_reader *reader, bool cut)

@@ -10,6 +10,7 @@
 #include "history/store.h"
 #include "programs/vmwss/balloon_command.h"
 #include "programs/vmwss/cli.h"
+#include "show/note.h"
 #include "show/sheet.h"
 
 #include <errno.h>
@@ -173,10 +174,9 @@ static int explain_entry(const struct journal_entry *entry, void *context)
 
     *(unsigned *)context += 1;
     utf8_printable_copy(why, sizeof(why), *entry->why ? entry->why : "it has what it needs");
-    printf("%s: %s%s at %s, host %s, %s\n%s\n",
-           utf8_printable_copy(name, sizeof(name), entry->name),
-           entry->acted || !strcmp(entry->action, "none") ? "" : "would ", entry->action,
-           show_time(text, sizeof(text), entry->time_s, 0), entry->level, entry->mode, why);
+    note("%s: %s%s at %s, host %s, %s\n%s\n", utf8_printable_copy(name, sizeof(name), entry->name),
+         entry->acted || !strcmp(entry->action, "none") ? "" : "would ", entry->action,
+         show_time(text, sizeof(text), entry->time_s, 0), entry->level, entry->mode, why);
     print_terms(entry);
     return 0;
 }
