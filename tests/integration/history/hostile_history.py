@@ -48,7 +48,7 @@ STATEMENTS = {
     "capitals": ("DROP TABLE host_need", f"CREATE VIRTUAL TABLE HOST_NEED USING fts5({columns('host_need', {})})"),
     "generated": ("DROP TABLE write_set", "CREATE TABLE Write_Set(guest_id, time_ms AS (zeroblob(1000000000)))"),
     "view-for-new": ("DROP TABLE owner", f"CREATE VIEW owner AS {ENDLESS}"),
-    "huge": ("UPDATE sample SET windows = printf('%.*c', 50000000, '[')",),
+    "huge": ("UPDATE sample SET windows = printf('%.*c', 50000000, '[') WHERE id = (SELECT max(id) FROM sample)",),
     "names": ("UPDATE guest SET name = printf('%.*c', 900000, 'x')",),
     "values": ("UPDATE sample SET windows = printf('[%.*c]', 900000, '[')",),
     "times": ("UPDATE sample SET time_ms = 9223372036854775807 - id, ram_bytes = 9223372036854775807",),
