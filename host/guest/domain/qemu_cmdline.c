@@ -283,7 +283,8 @@ static void read_file(struct reading *r, const char *path, bool optional)
     else if (!r->files || !r->files->read)
         error_set(&why, -ENOSYS, "it is not known here");
     else
-        n = r->files->read(r->files->context, path, r->marks, &text, &why);
+        n = r->files->read(r->files->context, path,
+                           r->marks & (QEMU_MOVED_DIRECTORY | QEMU_MOVED_ROOT), &text, &why);
     if (n == -ENOENT && optional)
         return;
     if (n >= 0)

@@ -20,11 +20,13 @@ static struct {
     const char *path, *text;
 } its_files[4];
 
+static unsigned its_moves; /* of QEMU, when it read its last file */
+
 static ssize_t read_its_file(void *context, const char *path, unsigned moved, char **text,
                              struct error *why)
 {
     (void)context;
-    (void)moved;
+    its_moves = moved;
     for (size_t i = 0; i < 4 && its_files[i].path; i++)
         if (strcmp(its_files[i].path, path) == 0) {
             *text = strdup(its_files[i].text);
@@ -826,6 +828,16 @@ TEST(plain, a_file_that_is_not_understood_leaves_the_ram_unknown)
     ck_assert_zero(PARSE("-m\000256\0-readconfig\0/run/vm.conf\0"));
     ck_assert_ptr_nonnull(strstr(line.ram.unknown, "/run/vm.conf"));
     host_files.read = read_its_file;
+}
+
+/* Only these two say where a relative path begins. */
+TEST(plain, a_file_after_other_options)
+{
+    ck_assert_int_eq(
+        PARSE("-nodefaults\0-no-user-config\0-incoming\0defer\0-readconfig\0vm.conf\0"), 0);
+    ck_assert_uint_eq(its_moves, 0);
+    ck_assert_int_eq(PARSE("-readconfig\0vm.conf\0-nodefaults\0-daemonize\0-chroot\0/\0"), 0);
+    ck_assert_uint_eq(its_moves, QEMU_MOVED_DIRECTORY | QEMU_MOVED_ROOT);
 }
 
 TEST(plain, lines_as_qemu_reads_them)
