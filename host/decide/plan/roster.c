@@ -296,17 +296,6 @@ size_t roster_number(struct roster *roster, const struct plan_reading *reading)
 {
     size_t n = 0;
 
-    for (size_t h = 0; h < roster->n_hosts; h++) {
-        struct roster_host *host = &roster->hosts[h];
-
-        host->host.stale = fmax(host->host.last_s + BUCKET_HOUR, host->due_s) + PLAN_RECENT_S <
-                               reading->to_s &&
-                           !(host->silent && !host->among);
-        if (host->scraped_s > 0 && host->scraped_s + PLAN_SCRAPED_S < reading->to_s) {
-            host->host.stale = true;
-            host->host.last_s = host->scraped_s;
-        }
-    }
     for (size_t g = 0; g < roster->n_guests; g++) {
         struct roster_guest *guest = &roster->guests[g];
 
@@ -321,6 +310,18 @@ size_t roster_number(struct roster *roster, const struct plan_reading *reading)
             roster->guests[g].latest != PLAN_NOT_THERE)
             roster->guests[g].number = n++;
     roster->n_ended = n - roster->n_there;
+    for (size_t h = 0; h < roster->n_hosts; h++) {
+        struct roster_host *host = &roster->hosts[h];
+
+        host->host.stale = fmax(host->host.last_s + BUCKET_HOUR, host->due_s) + PLAN_RECENT_S <
+                               reading->to_s &&
+                           !(host->silent && !host->among);
+        /* not before: guests were compared with the host's last hour */
+        if (host->scraped_s > 0 && host->scraped_s + PLAN_SCRAPED_S < reading->to_s) {
+            host->host.stale = true;
+            host->host.last_s = host->scraped_s;
+        }
+    }
     return roster->n_there;
 }
 

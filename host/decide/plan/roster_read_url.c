@@ -64,11 +64,12 @@ static struct url_guest *get_guest(struct url_reading *from, const char *uuid)
 }
 
 /* A guest that was there, without a valid UUID or RAM: prom_each() names the series. */
-static void leave_out(struct url_reading *from, const char *name, const char *lacks)
+static void leave_out(struct url_reading *from, const char *name, bool is_ram, const char *lacks)
 {
     plan_warn(from->reader.reading,
-              "host %s: guest %s is left out: its vmwss_plan_ram_bytes has no valid %s",
-              from->host->name, name, lacks);
+              "host %s: guest %s%s left out: its vmwss_plan_%s_bytes has no valid %s",
+              from->host->name, name, is_ram ? " is" : " has needs that are",
+              is_ram ? "ram" : "need", lacks);
     plan_of(from)->partial = true;
 }
 
@@ -110,7 +111,7 @@ static int see_guest(struct url_reading *from, const struct prom_series *series,
     prom_guest_name(name, sizeof(name), series);
     if (!prom_is_uuid(uuid)) {
         if (is_seen)
-            leave_out(from, name, "label uuid");
+            leave_out(from, name, is_ram, "label uuid");
         return 0;
     }
     guest = get_guest(from, uuid);
@@ -330,7 +331,8 @@ static void mark_mute(const struct url_reading *from, struct url_guest *guest, d
               "host %s: guest %s has no vmwss_plan_need_bytes of late with a window of %g s: %s",
               from->host->name, row->name, from->reader.reading->window_s,
               row->last_s > 0 ? "it is planned with what it needed before"
-                              : "it is planned with all of its RAM");
+                              : "it is planned with what it needed on other hosts, or with all of "
+                                "its RAM");
     roster_mark_hour(row, now_s, from->reader.reading->to_s);
 }
 
@@ -386,12 +388,13 @@ static const char now[] =
     "{$of,__name__=~\"vmwss_plan_capacity_bytes|vmwss_plan_reserve_bytes|vmwss_plan_ram_bytes|"
     "vmwss_plan_used_bytes|vmwss_plan_state|vmwss_plan_need_bytes|vmwss_plan_size_bytes\"}";
 
-static const char *const ranges[] = {
-    "min by (host) (min_over_time(vmwss_plan_capacity_bytes{$of}[$span:$900])) or "
-    "min by (host, uuid) (min_over_time(vmwss_plan_ram_bytes{$of}[$span:$900]))",
-    "max by (host) (max_over_time(vmwss_plan_capacity_bytes{$of}[$span:$900])) or "
-    "max by (host, uuid) (max_over_time(vmwss_plan_ram_bytes{$of}[$span:$900]))",
-};
+/* The names of several metrics are put back, by which their series are named. */
+#define RANGE(of)                                                                                \
+    of " by (host) (" of "_over_time(vmwss_plan_capacity_bytes{$of}[$span:$900])) or "           \
+       "label_replace(" of " by (host, uuid) (" of "_over_time(vmwss_plan_ram_bytes{$of}[$span:" \
+       "$900])), \"__name__\", \"vmwss_plan_ram_bytes\", \"\", \"\")"
+
+static const char *const ranges[] = {RANGE("min"), RANGE("max")};
 
 /* Warns of what an answer lacks, though it was in the last scrape, and for hours before it. */
 static void warn_of_lost(struct url_reading *from)
@@ -418,7 +421,7 @@ static int read_host(struct url_reading *from)
 
     for (size_t g = 0; rc == 0 && g < from->n_guests; g++)
         if (from->guests[g].seen && !from->guests[g].there)
-            leave_out(from, from->guests[g].row.name, "value");
+            leave_out(from, from->guests[g].row.name, true, "value");
     if (rc == 0)
         rc = read_hours(from);
     for (size_t i = 0; rc == 0 && i < COUNT(ranges); i++)

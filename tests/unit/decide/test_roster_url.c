@@ -68,14 +68,17 @@ static bool is_lost(const struct series *of, const char *query)
     return lost_if && strstr(query, lost_if) && strcmp(of->host, "b") == 0;
 }
 
-static void print_labels(FILE *out, const struct series *of)
+/* An aggregation drops the name, unless it is put back. */
+static void print_labels(FILE *out, const struct series *of, const char *query)
 {
+    const bool named = *query == '{' || strncmp(query, "last_over_time(", 15) == 0 ||
+                       strstr(query, TEXT_OF(80, "\"__name__\", \"%s\"", of->metric));
     const bool plan = strncmp(of->metric, "vmwss_plan", 10) == 0;
 
     fprintf(out,
             "{\"metric\":{\"__name__\":\"%s\",\"metric\":\"%s\",\"host\":\"%s\",\"uuid\":\"%s\","
             "\"domain\":\"%s\",\"state\":\"%s\",\"window\":\"60\",\"accel\":\"%s\"},",
-            of->metric, plan ? "" : of->metric, of->host, of->uuid ? of->uuid : "",
+            named ? of->metric : "", plan ? "" : of->metric, of->host, of->uuid ? of->uuid : "",
             of->domain ? of->domain : "", of->state ? of->state : "", plan ? "" : "kvm");
 }
 
@@ -126,7 +129,7 @@ static void print_series(FILE *out, const char *query, double from_s, double to_
             if (!more && any)
                 fputs(",", out);
             if (!more)
-                print_labels(out, &series[i]);
+                print_labels(out, &series[i], query);
             fputs(more ? "," : from_s == to_s ? "\"value\":" : "\"values\":[", out);
             print_point(out, &series[i], query, t);
             any = more = true;
@@ -452,6 +455,22 @@ TEST(cases, a_host_that_is_not_scraped_any_more_has_what_it_had)
     ck_assert_uint_eq(fleet.n_guests, 1);
     ck_assert(fleet.guests[0].suspended);
     ck_assert(fleet.hosts[0].stale);
+}
+
+/* The needs of that hour begin a minute after it. */
+TEST(cases, nor_do_guests_end_whose_host_was_scraped_last_when_an_hour_began)
+{
+    const double ago_s = 4.5 * HOUR_S - 30;
+
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    add_host("b", ago_s);
+    add_guest("b", "db", ago_s);
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_hosts, 2);
+    ck_assert_uint_eq(fleet.n_guests, 2);
+    ck_assert(fleet.hosts[1].stale);
+    ck_assert_str_eq(warnings, "");
 }
 
 /* Returns what was needed, in MiB, in the cell that begins @p ago_s before the middle of the last
@@ -917,6 +936,18 @@ TEST(cases, of_each_metric_that_cannot_be_read_a_series_is_named)
     ck_assert_ptr_nonnull(strstr(warnings, URL ": vmwss_plan_ram_bytes{host=\"a\""));
 }
 
+/* Long ago, so the answer that has it has RAM and capacities. */
+TEST(cases, of_an_answer_by_several_queries_the_right_metric_is_named)
+{
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    add_of("vmwss_plan_ram_bytes", "a", "web", INFINITY, 2 * HOUR_S);
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_msg(strstr(warnings, URL ": vmwss_plan_ram_bytes{host=\"a\",") != NULL, "%s",
+                  warnings);
+    ck_assert_ptr_null(strstr(warnings, "vmwss_plan_capacity_bytes"));
+}
+
 /* By relabelling, the guest's UUID is lost. */
 TEST(cases, a_guest_whose_label_is_dropped_is_named)
 {
@@ -931,6 +962,38 @@ TEST(cases, a_guest_whose_label_is_dropped_is_named)
     ck_assert(fleet.hosts[0].partial);
     ck_assert_ptr_nonnull(strstr(warnings, "no valid label uuid"));
     ck_assert_ptr_nonnull(strstr(warnings, "host a: guest db is left out"));
+}
+
+/* Only that of its needs. */
+TEST(cases, a_guest_whose_needs_lack_a_label_is_not_said_to_be_left_out)
+{
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    add_guest("a", "db", 0);
+    series[n_series - 1].uuid = NULL;
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_guests, 2);
+    ck_assert(fleet.hosts[0].partial);
+    ck_assert_msg(strstr(warnings, "host a: guest db has needs that are left out: its "
+                                   "vmwss_plan_need_bytes has no valid label uuid") != NULL,
+                  "%s", warnings);
+    ck_assert_ptr_null(strstr(warnings, "guest db is left out"));
+}
+
+/* Its label host was rewritten, or it has come from there. */
+TEST(cases, a_guest_whose_needs_are_of_another_host_has_them)
+{
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    add_of("vmwss_plan_ram_bytes", "a", "db", 100 * MIB, 0);
+    add_host("b", 0);
+    add_of("vmwss_plan_need_bytes", "b", "db", 50 * MIB, 0);
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_guests, 2);
+    ck_assert_double_eq(need_ago(HOUR_S), 50);
+    ck_assert_msg(strstr(warnings, "planned with what it needed on other hosts, or with all of") !=
+                      NULL,
+                  "%s", warnings);
 }
 
 TEST(cases, two_hosts_of_one_name_are_refused)
