@@ -73,26 +73,30 @@ uint64_t balloon_shifted(uint64_t bytes, uint64_t set_bytes, uint64_t from_bytes
     return moved_by(bytes, from_bytes, input->assigned_bytes);
 }
 
-/* Returns true if nothing can be concluded from B yet. If B does not follow M within the time of a
- * move, it is compared as it is. */
+/* Returns true if nothing can be concluded from B yet: M has changed, also there and back, and B
+ * may still be that of any M since. If B does not follow within the time of a move, it is compared
+ * as it is. A balloon on its way cannot be told from one that is late, so it is waited for as long.
+ */
 static bool follow_plug(struct balloon_state *state, const struct balloon_policy *policy,
                         const struct decide_input *input, double now_s)
 {
     if (state->plug.assigned_bytes == 0 || state->seen_bytes == 0)
-        state->plug.assigned_bytes = input->assigned_bytes;
-    if (state->plug.assigned_bytes == input->assigned_bytes) {
-        state->plug.since_s = 0;
-        return false;
-    }
-    if (has_followed(state, policy, input)) {
+        state->plug.assigned_bytes = state->plug.last_bytes = input->assigned_bytes;
+    if (state->plug.last_bytes > 0 && state->plug.last_bytes != input->assigned_bytes)
+        state->plug.moved_s = now_s;
+    state->plug.last_bytes = input->assigned_bytes;
+
+    bool late = state->plug.moved_s > 0 && now_s - state->plug.moved_s < policy->move_s;
+    bool fits = has_followed(state, policy, input);
+
+    if (state->plug.assigned_bytes != input->assigned_bytes && fits) {
         balloon_shift(state, input->assigned_bytes);
         state->rest_since_s = now_s; /* statistics from before compare with the former size */
-        return false;
     }
-    if (state->plug.since_s == 0)
-        state->plug.since_s = now_s;
-    if (now_s - state->plug.since_s < policy->move_s)
+    if (late && (!fits || state->moving)) {
+        state->plug.since_s = state->plug.since_s > 0 ? state->plug.since_s : now_s;
         return true;
+    }
     state->plug.assigned_bytes = input->assigned_bytes;
     state->plug.since_s = 0;
     return false;

@@ -86,7 +86,9 @@ struct balloon_state {
     uint64_t seen_bytes; /* its last known size; 0: not seen yet */
     struct {
         uint64_t assigned_bytes; /* M to which all sizes here belong; 0: not known yet */
-        double since_s;          /* M has changed, and B has not followed since; 0: it has */
+        uint64_t last_bytes;     /* M when it was last seen; 0: not yet */
+        double moved_s;          /* when M changed last; 0: never */
+        double since_s; /* M has changed, and nothing is concluded from B since; 0: it is */
     } plug;
     bool rested;  /* at rest at least once since it was first seen, or set by us */
     bool moving;  /* from from_bytes to set_bytes */
