@@ -119,7 +119,7 @@ static const struct host_need *needs_now(struct walk *walk, size_t *n)
            needs->all[walk->next_need].start_s < walk->time_s + walk->report->level_s)
         walk->next_need++;
     *n = walk->next_need - first;
-    return needs->all + first;
+    return *n > 0 ? needs->all + first : NULL;
 }
 
 static void note_draw(struct walk *walk, double total, size_t n_present)
