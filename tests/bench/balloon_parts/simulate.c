@@ -123,8 +123,8 @@ struct options {
     uint64_t seed;
     unsigned without; /* enum sim_term */
     double size_gib;
-    bool ours;     /* no other rule */
-    bool reported; /* all guests report statistics */
+    bool ours;    /* no other rule */
+    bool unasked; /* the balloon drivers of two guests report no statistics */
     bool json;
 };
 
@@ -154,7 +154,7 @@ static void make_guest(struct sim_guest *guest, const struct scenario *scenario,
 
     *guest = (struct sim_guest){
         .trace = scenario->trace[i % 4],
-        .statistics = i % 4 == 3 && !options->reported
+        .statistics = i % 4 == 3 && options->unasked
                           ? STATISTICS_NONE
                           : (i % 2 ? STATISTICS_BALLOON : STATISTICS_AGENT),
         .keeps_heap = i >= 6 && !explodes,
@@ -298,12 +298,12 @@ static int run(const struct options *options, const struct scenario *scenario)
 }
 
 static const char help[] =
-    "Usage: balloon_simulate [--days N] [--seed N] [--scenario NAME] [--size GIB] [--without TERM[,TERM...]] [--reported] [--ours] [--json]\n\n"
-    "Generated guests under each rule, for 7 days each. Eight guests of 4 GiB, or --size, of which two have no\n"
-    "statistics and two keep the heap that they allocated once. SHORT MIN: guest minutes with less\n"
+    "Usage: balloon_simulate [--days N] [--seed N] [--scenario NAME] [--size GIB] [--without TERM[,TERM...]] [--unasked] [--ours] [--json]\n\n"
+    "Generated guests under each rule, for 7 days each. Eight guests of 4 GiB, or --size, of which two\n"
+    "keep the heap that they allocated once. SHORT MIN: guest minutes with less\n"
     "than they needed; REVERSALS/H: of the guest that has most; OF HOUR, OF DAY: memory saved, of what\n"
     "one could who knows the next hour, or day; BELOW HARD, NOTHING FREE: seconds of the host.\n"
-    "--reported: all guests have statistics. --without leaves terms of the rule of vmwss out, and checks nothing; --ours leaves out the others. Exit\n"
+    "--unasked: two guests have no statistics, as with statistics = keep. --without leaves terms of the rule of vmwss out, and checks nothing; --ours leaves out the others. Exit\n"
     "status 1: vmwss killed (in night: after the first day), turned more than twice an hour, or left\n"
     "the host below hard (but for fresh).\n\n";
 
@@ -328,7 +328,7 @@ static int parse(struct options *options, const char **only, int argc, char **ar
         {"days", required_argument, NULL, 'd'},     {"seed", required_argument, NULL, 's'},
         {"scenario", required_argument, NULL, 'o'}, {"json", no_argument, NULL, 'j'},
         {"without", required_argument, NULL, 'w'},  {"size", required_argument, NULL, 'z'},
-        {"ours", no_argument, NULL, 'u'},           {"reported", no_argument, NULL, 'r'},
+        {"ours", no_argument, NULL, 'u'},           {"unasked", no_argument, NULL, 'k'},
         {"help", no_argument, NULL, 'h'},           {0}};
     int option;
 
@@ -345,8 +345,8 @@ static int parse(struct options *options, const char **only, int argc, char **ar
             options->size_gib = strtod(optarg, NULL);
         else if (option == 'u')
             options->ours = true;
-        else if (option == 'r')
-            options->reported = true;
+        else if (option == 'k')
+            options->unasked = true;
         else if (option == 'j')
             options->json = true;
         else if (option != 'w')
