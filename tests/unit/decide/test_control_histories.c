@@ -247,7 +247,7 @@ static bool takes_nothing_for_limits(uint64_t seed)
 /* --- the first and the eighth kind: numbers of another time, and nonsense ------------------------
  */
 
-/* What libvirt reports is checked first. The clock is set; the guest uses half of what it has. */
+/* Reports of libvirt are checked first. The clock is set; the guest uses half of what it has. */
 static bool takes_nothing_by_wrong_numbers(uint64_t seed)
 {
     bool right = true;
