@@ -9,30 +9,40 @@ import payload_guest
 
 
 class Guest(payload_guest.Guest):
-    """RAM of ram_mib, of which all but 32 MiB is resident and an eighth of that is hot, or hot_mib."""
+    """RAM of ram_mib, of which all but 32 MiB is resident and an eighth of that is hot, or hot_mib. With options_in_file its size is
+    in a file of options that is gone, so that a proof alone finds the RAM."""
 
     name = "cost"
     started = 0
 
-    def __init__(self, build, accel, ram_mib, hot_mib=None, words=""):
+    def __init__(self, build, accel, ram_mib, hot_mib=None, words="", huge_pages=False, options_in_file=False):
         super().__init__()
         self.ram_mib, self.resident_mib = ram_mib, (ram_mib - 32) // 8 * 8
         words = f"total={self.resident_mib}M hot={hot_mib or self.resident_mib // 8}M {words}".strip()
         payload = os.path.join(build, "vm-images/payload/vmwss-payload.elf")
-        options = ["-machine", "pc", "-m", str(ram_mib), "-kernel", payload, "-append", words]
+        options = self._size_options(options_in_file) + ["-machine", "pc", "-kernel", payload, "-append", words]
         try:
             self.truth_mib = payload_guest.truth_of(build, words, ram_mib)["truth_bytes"] / (1 << 20)
-            self._run_in_group(build, accel, options)
+            self._run_in_group(build, accel, options, huge_pages)
             self._find_payload()
         except BaseException:
             self.stop()
             raise
 
-    def _run_in_group(self, build, accel, options):
+    def _size_options(self, in_file):
+        if not in_file:
+            return ["-m", str(self.ram_mib)]
+        with open(f"{self.dir}/conf", "w", encoding="ascii") as file:
+            file.write(f'[memory]\n  size = "{self.ram_mib}M"\n')
+        return ["-readconfig", file.name]
+
+    def _run_in_group(self, build, accel, options, huge_pages):
         Guest.started += 1
         lab_host.enter_group(f"/sys/fs/cgroup/guest{Guest.started}")
         try:
-            self._run_qemu(build, accel, options)
+            self._run_qemu(build, accel, options, huge_pages)
+            if os.path.exists(f"{self.dir}/conf"):
+                os.unlink(f"{self.dir}/conf")
         finally:
             lab_host.enter_group("/sys/fs/cgroup")
 

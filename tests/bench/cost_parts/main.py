@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from cost_parts import counted, parts, report  # noqa: E402
+from cost_parts import counted, parts, proofs, report  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build/release"))
@@ -24,6 +24,7 @@ parts:
   slowdown      how much slower a KVM guest gets: paired blocks with and without, on its own count of passes
   slowdown-writes  the same by measure --writes, of a guest that writes its hot set; and what that is every 30 minutes
   slowdown-tcg  the same under TCG, on this machine
+  proof         what a KVM guest loses to one proof of its RAM: pages, faults, exits, instructions; pairs with and without
 
 Other tools are not part of this project: --tool NAME=COMMAND, where COMMAND gets the pid and the window in seconds appended
 and prints the working set in MiB as the last number of its last line. DAMON with its defaults is always there.
@@ -155,7 +156,8 @@ def main():
             with open(options.json, "a", encoding="utf-8") as file:
                 file.writelines(json.dumps(row) + "\n" for row in rows)
         print(f"\n{part}: {parts.PARTS[part][0].__doc__ or ''}" if rows else f"\n{part}: nothing")
-        print("\n".join(show(part, rows)) if rows else "", flush=True)
+        lines = proofs.text(rows) if part == "proof" else show(part, rows)
+        print("\n".join(lines) if rows else "", flush=True)
     return failed
 
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The parts of the bench. Each yields rows; a row is what --json writes."""
 
-import math
 import random
-import statistics
 import subprocess
 import time
 
 from . import tools
 from .guests import Guest
+from .proofs import proofs
+from .report import mean_and_error
 
 CENSUS, PANEL = ["-m", "idle", "--census"], ["-m", "idle", "-n", "2000"]
 
@@ -123,12 +123,6 @@ def block(context, guest, words, period, seconds):
     return (passes / wall, passes / vcpu) if alive and vcpu > 0 else None
 
 
-def mean_and_error(values):
-    if len(values) < 2:
-        return None, None
-    return statistics.mean(values), statistics.stdev(values) / math.sqrt(len(values))
-
-
 def slowdown_of(context, guest, conditions, period):
     """Every round runs each condition once, in random order, and nothing once; differences are within the round."""
     seconds = max(period * context["block_periods"], 4)
@@ -183,8 +177,8 @@ def slowdown_emulated(context):
         guest.stop()
 
 
-# The lab's kernel, where it is not the one with page_idle: Debian's has the soft-dirty bit.
-KERNELS = {"slowdown-writes": "7.3"}
+# The lab's kernel, where it is not the one with page_idle: Debian's has the soft-dirty bit, and a proof needs no page_idle.
+KERNELS = {"slowdown-writes": "7.3", "proof": "6.12"}
 
 # name: what yields its rows, and whether it runs on this machine itself
 PARTS = {
@@ -195,4 +189,5 @@ PARTS = {
     "slowdown": (slowdown, False),
     "slowdown-writes": (slowdown_writes, False),
     "slowdown-tcg": (slowdown_emulated, True),
+    "proof": (proofs, False),
 }

@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Rows as text: medians over the rounds, for one slow moment of a busy machine shall not decide."""
 
+import math
 import statistics
 
 
 def median(rows, key):
     values = [row[key] for row in rows if row.get(key) is not None]
     return statistics.median(values) if values else None
+
+
+def mean_and_error(values):
+    if len(values) < 2:
+        return None, None
+    return statistics.mean(values), statistics.stdev(values) / math.sqrt(len(values))
 
 
 def number(value, digits):
