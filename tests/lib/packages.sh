@@ -6,7 +6,7 @@
 packages_build=(build-essential cmake ninja-build pkg-config libvirt-dev libxml2-dev libjansson-dev
 	libncurses-dev libsmartcols-dev libsqlite3-dev libinih-dev libsystemd-dev libcap-ng-dev libseccomp-dev libmicrohttpd-dev
 	libcurl4-openssl-dev check libsubunit-dev)
-packages_guests=(qemu-system-x86 libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients jq procps python3 sqlite3 tmux
+packages_guests=(qemu-system-x86 qemu-utils libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients jq procps python3 sqlite3 tmux
 	libxml2-utils)
 packages_lab=(busybox-static kmod cpio xz-utils flex bison bc libelf-dev libssl-dev)
 # The arm64 lab: what emulates it, and what is built for it with.
