@@ -20,9 +20,9 @@
 
 #define RING_BYTES (256UL << 10)
 #define ENOUGH_FAULTS 48
-/* Of huge pages a small slot has few, so one sample may leave its faults unexplained: without a
- * second one a slot was missed in 2 of 11 starts of proof.sh on a busy machine. Faults of devices'
- * registers stay unexplained, however many there are. */
+/* A small slot of huge pages has few of them, so one sample may leave its faults unexplained:
+ * without a second one a slot was missed in 2 of 11 starts of proof.sh on a busy machine. Faults of
+ * devices' registers stay unexplained, however many there are. */
 #define ENOUGH_SAMPLES 2
 #define FEWEST_VOTES 3
 
