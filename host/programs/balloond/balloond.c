@@ -425,7 +425,7 @@ static size_t restore_all(struct balloond *balloond, const struct control_host *
     for (unsigned n = 0; n < RESTORE_TRIES; n++) {
         if (n > 0)
             sleep(RESTORE_AGAIN_S);
-        failed = 0;
+        failed = statistics_end(balloond);
         for (size_t i = 0; i < members->n; i++)
             if (members->members[i].owned && members->guests[i].state.before_bytes > 0)
                 failed += restore_one(balloond, host, i) < 0;
@@ -456,7 +456,7 @@ static int restore_balloons(struct balloond *balloond)
     struct control_host host = {.level = balloond->level, .now_s = balloond_now_s()};
     struct error error = {0};
     ssize_t n = adoption_count(balloond, &error);
-    size_t failed = 0;
+    size_t failed;
     int rc;
 
     if (n == 0)
@@ -471,13 +471,12 @@ static int restore_balloons(struct balloond *balloond)
                  error.text);
         return rc;
     }
-    failed = statistics_end(balloond);
     host.levels = levels_within(&balloond->config->policy.levels,
                                 &(struct levels_pool){host.total_bytes, host.free_bytes},
                                 &host.around, balloond->joint.bytes);
     control_restore(&host, balloond->config->restore, balloond->members.guests,
                     balloond->members.n);
-    failed += restore_all(balloond, &host);
+    failed = restore_all(balloond, &host);
     if (failed > 0)
         log_line(LOG_CLASS_DAEMON, LOG_ERR,
                  "%zu of %zd balloons are not restored until the next start", failed, n);
