@@ -131,6 +131,11 @@ unshare --pid --mount --fork --kill-child --mount-proc -- "$BASH" -c 'mount -t t
 		<os><type arch=\"x86_64\" machine=\"pc\">hvm</type><kernel>$0</kernel><cmdline>$1</cmdline></os>
 		<devices><memballoon model=\"none\"/></devices></domain>" >/run/home/domain.xml
 	chown -R 107:107 /run
+	# As in an image of KubeVirt: libvirt looks its user up.
+	for user in passwd:qemu:x:107:107::/run/home:/bin/sh group:qemu:x:107:; do
+		file=${user%%:*}
+		{ grep -v ":x:107:" /etc/$file; echo "${user#*:}"; } >/run/$file && mount --bind /run/$file /etc/$file || exit
+	done
 	as_107=(env HOME=/run/home XDG_RUNTIME_DIR=/run XDG_CONFIG_HOME=/run/home setpriv --reuid 107 --regid 107 --clear-groups)
 	"${as_107[@]}" libvirtd &
 	until [[ -S /run/libvirt/libvirt-sock ]]; do sleep 0.1; done
