@@ -225,7 +225,9 @@ check "report: of 400 MiB nearly half of the time too little" \
 # on_terminal COLUMNS ARGS...: what report prints there, of the history above.
 on_terminal() { COLUMNS=$1 script -qec "'$vmwss' report -D '$dir/history.db'" /dev/null | tr -d '\r'; }
 on_terminal 60 >"$dir/narrow"
-check "report: the memory of the host that it is of" grep -q '^host now: .* of RAM, .*; assigned [0-9]*% of RAM$' "$dir/narrow"
+check "report: the memory of the host that it is of" grep -qx 'host now: .* of RAM, .*; assigned [0-9]*% of RAM *' \
+	<(sed -n '/^DOMAIN/q; /^host now/,$p' "$dir/narrow" | tr -s '\n ' ' ')
+check "report: no line is wider" quietly bash -c "! grep -qE '^.{61}' '$dir/narrow'"
 check "report: half as wide, names and what they need" grep -q '^DOMAIN .*WSS P95' "$dir/narrow"
 check "report: without what is of less use" quietly bash -c "! grep -q '^DOMAIN.*RESIDENT' '$dir/narrow'"
 COLUMNS=60 "$vmwss" report -D "$dir/history.db" >"$dir/piped"
