@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file fuzz_history_file.c  The file of a history, which anybody may have written: the one that
+ * @file fuzz_history_file.c  The file of a history, which may have come from anywhere: the one that
  * this target writes when it starts, with the input's bytes put over it. Three bytes are an offset,
  * the fourth is the number of bytes that follow.
  */

@@ -16,7 +16,7 @@
 struct json_t;
 
 struct migrate_settings {
-    const char *source; /* "libvirt", "qmp"; NULL: neither said anything */
+    const char *source; /* "libvirt", "qmp"; NULL: neither answered */
     /* NAN: not known, or without a limit */
     double bandwidth_bytes_s, switchover_bytes_s, downtime_s;
     bool has_capabilities;
