@@ -285,11 +285,7 @@ static void explain(const struct migrate_report *report)
          "so, it stops the guest and sends the rest, at %s a second, without a limit,\n"
          "and the state of the devices, in %s.\n",
          range_text(bandwidth, sizeof(bandwidth), &path->bandwidth_bytes_s, bytes_text),
-         bytes_text(rest, sizeof(rest),
-                    path->downtime_s *
-                        (path->switchover_bytes_s > 0
-                             ? path->switchover_bytes_s
-                             : fmin(path->bandwidth_bytes_s.value, path->link_bytes_s.value))),
+         bytes_text(rest, sizeof(rest), migrate_threshold_bytes(path)),
          range_text(link, sizeof(link), &path->link_bytes_s, bytes_text),
          range_text(state, sizeof(state), &path->device_s, seconds_text));
     explain_settings(report->settings);

@@ -87,6 +87,15 @@ static double threshold_bytes(const struct way *way)
     return speed * way->downtime_s;
 }
 
+double migrate_threshold_bytes(const struct migrate_path *path)
+{
+    return threshold_bytes(&(struct way){.bandwidth_bytes_s = path->bandwidth_bytes_s.value,
+                                         .link_bytes_s = path->link_bytes_s.value,
+                                         .switchover_bytes_s = path->switchover_bytes_s,
+                                         .downtime_s = path->downtime_s,
+                                         .late = 1});
+}
+
 /*
  * Pages left from the round before, and those written in this one: some are both. If either is a
  * random part of the @p pool of pages that can be in it, this is how many are in one of them.

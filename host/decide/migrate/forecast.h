@@ -105,6 +105,10 @@ struct migrate_forecast {
 /** With huge pages 0.16 to 0.19; one that was touched once is resident as a whole. */
 #define MIGRATE_HUGE_ZEROES_SHARE_MOST 0.33
 
+/** Returns how much may be left when QEMU stops the guest: what it could send within the downtime.
+ */
+double migrate_threshold_bytes(const struct migrate_path *path);
+
 /** Returns how much of guest RAM is not zero, where @p resident_bytes are resident. Some of those
  * pages hold only zeroes, and vmwss never reads pages. The estimate subtracts what firmware leaves;
  * the upper bound is all that is resident. The lower bound also subtracts the largest share of zero
