@@ -27,13 +27,20 @@
 #define AMD_HT_BEGIN (1012 * GIB)
 #define AMD_HT_END (1024 * GIB)
 
+/* pcmc->gigabyte_align is false for isapc and for machine types of before 2.0. */
+static bool is_gigabyte_aligned(const char *machine)
+{
+    return strcmp(machine, "isapc") != 0 && !arch_is_machine(machine, "pc-0.") &&
+           !arch_is_machine(machine, "pc-1.") && !arch_is_machine(machine, "pc-i440fx-1.");
+}
+
 /* pc_init1(): RAM of up to 3.5 GiB is all low; with more RAM, 3 GiB are low, aligned for huge
  * pages. */
-static uint64_t low_limit_pc(uint64_t boot_bytes, uint64_t max_below_4g)
+static uint64_t low_limit_pc(const char *machine, uint64_t boot_bytes, uint64_t max_below_4g)
 {
     uint64_t limit = max_below_4g ? max_below_4g : 0xe0000000ULL;
 
-    if (boot_bytes >= limit && limit > 3 * GIB)
+    if (boot_bytes >= limit && limit > 3 * GIB && is_gigabyte_aligned(machine))
         limit = 3 * GIB;
     return limit;
 }
@@ -68,7 +75,7 @@ static int low_limit(const struct qemu_cmdline *config, uint64_t boot_bytes, uin
     uint64_t max_below_4g = config->max_ram_below_4g_bytes;
 
     if (is_pc(machine))
-        *limit = low_limit_pc(boot_bytes, max_below_4g);
+        *limit = low_limit_pc(machine, boot_bytes, max_below_4g);
     else if (is_q35(machine))
         *limit = low_limit_q35(boot_bytes, max_below_4g);
     else if (arch_is_machine(machine, "microvm"))
