@@ -128,6 +128,17 @@ static const char *item_value(const char *at, const char *end, const char *impli
     return at;
 }
 
+/* In keys of -machine an underscore is a dash (keyval_dashify()). Elsewhere QEMU takes only one of
+ * the two, so that a QEMU that runs was given that one. */
+static bool is_key(const char *name, size_t length, const char *key)
+{
+    size_t i = 0;
+
+    while (i < length && (name[i] == key[i] || (name[i] == '_' && key[i] == '-')))
+        i++;
+    return i == length && key[i] == '\0';
+}
+
 static int text_get(const char *text, const char *implied, const char *key, char *value,
                     size_t size)
 {
@@ -139,7 +150,7 @@ static int text_get(const char *text, const char *implied, const char *key, char
         size_t length;
         const char *from = item_value(at, end, at == text ? implied : NULL, &name, &length);
 
-        if (length == strlen(key) && memcmp(name, key, length) == 0)
+        if (is_key(name, length, key))
             found = from ? put_unescaped(value, size, from, end) : put_value(value, size, "on");
         at = *end ? end + 1 : end;
     }

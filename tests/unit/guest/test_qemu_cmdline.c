@@ -271,6 +271,22 @@ TEST(plain, machine_backend_in_both_syntaxes)
     ck_assert_int_eq(backend(0)->source, RAM_SOURCE_ANON);
 }
 
+/* QEMU takes an underscore in a key of -machine for a dash (softmmu/vl.c, keyval_dashify()). */
+TEST(plain, underscores_in_keys_of_the_machine)
+{
+    ck_assert_zero(PARSE("-M\0pc,memory_backend=b,max_ram_below_4g=1G\0-m\0"
+                         "40\0-object\0memory-backend-memfd,id=a,size=40M\0"
+                         "-object\0memory-backend-ram,id=b,size=40M\0"));
+    ck_assert_uint_eq(line.ram.n_backends, 1);
+    ck_assert_str_eq(backend(0)->id, "b");
+    ck_assert_uint_eq(line.max_ram_below_4g_bytes, GIB);
+    its_files[0].path = "/a";
+    its_files[0].text = "[machine]\n  memory_backend = \"a\"\n";
+    ck_assert_zero(PARSE("-readconfig\0/a\0-object\0memory-backend-memfd,id=a,size=40M\0"));
+    its_files[0].path = NULL;
+    ck_assert_str_eq(backend(0)->id, "a");
+}
+
 /* QEMU 7.1 (softmmu/vl.c, parse_memory_options()). */
 TEST(plain, memory_of_the_machine)
 {
