@@ -29,7 +29,7 @@ static const char *value_of(const char *cmdline, size_t length, const char *opti
 /* "path=/run/vm1/api.sock,fd=3" gives "vm1", "/run/web.sock" gives "web". */
 static void name_of_socket(const char *value, char *name)
 {
-    static const char *const common[] = {"api",    "cloud-hypervisor", "ch",
+    static const char *const common[] = {"api",    "cloud-hypervisor", "ch",         "clh-api",
                                          "crosvm", "control",          "firecracker"};
     char path[NAME_BYTES];
 

@@ -48,6 +48,9 @@ static const struct {
      "/opt/kata/bin/qemu-system-x86_64|-name|sandbox-" ID64 ",debug-threads=on|-uuid|"
      "6bec458e-1da7-4847-a5d7-5ab31d4d2465",
      "kata", "849df14c6065"},
+    {"0::/kata_overhead/" ID64 "\n",
+     "/opt/kata/bin/cloud-hypervisor|--api-socket|/run/vc/vm/" ID64 "/clh-api.sock", "kata",
+     "849df14c6065"},
     /* incus internal/server/instance/drivers/driver_qemu.go start(), project.Instance() */
     {"0::/system.slice/incus.service\n",
      "/opt/incus/bin/qemu-system-x86_64|-S|-name|web|-uuid|83a8be7b-f64f-4537-9a3f-8d1af7edaf1c|"
@@ -87,12 +90,16 @@ static const struct {
     /* systemd src/vmspawn/vmspawn-scope.c (256); machined's scope */
     {"0::/user.slice/sd-vmspawn-3021-my\\x2dvm.scope\n", "qemu-system-x86_64|-smp|1", "vmspawn",
      "my-vm"},
+    /* systemd units/systemd-vmspawn@.service.in: --keep-unit */
+    {"0::/machine.slice/system-systemd\\x2dvmspawn.slice/systemd-vmspawn@my\\x2dvm.service\n",
+     "qemu-system-x86_64|-smp|1", "vmspawn", "my-vm"},
     {"0::/machine.slice/machine-my\\x2dvm.scope/payload\n", "qemu-system-x86_64", "machined",
      "my-vm"},
     {"0::/machine.slice/fedora.scope\n", "qemu-system-x86_64", "machined", "fedora"},
     /* containers */
     {"0::/machine.slice/libpod-" ID64 ".scope/container\n", "qemu-system-x86_64", "podman",
      "849df14c6065"},
+    {"0::/libpod_parent/libpod-" ID64 "\n", "qemu-system-x86_64", "podman", "849df14c6065"},
     {"0::/system.slice/docker-" ID64 ".scope\n", "qemu-system-x86_64", "docker", "849df14c6065"},
     {"4:memory:/docker/" ID64 "\n", "qemu-system-x86_64", "docker", "849df14c6065"},
     {"0::/lxc.payload.c1/init.scope\n", "qemu-system-x86_64|-name|x", "lxc", "c1"},

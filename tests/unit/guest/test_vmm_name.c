@@ -25,6 +25,9 @@ static const struct {
     {"/usr/bin/cloud-hypervisor", "cloud-hypervisor|--api-socket=path=/run/vm1/api.sock,fd=3",
      "vm1"},
     {"/usr/bin/cloud-hypervisor", "cloud-hypervisor|--kernel|bzImage", "cloud-hypervisor-7"},
+    /* kata-containers virtcontainers/clh.go */
+    {"/opt/kata/bin/cloud-hypervisor",
+     "cloud-hypervisor|--api-socket|/run/vc/vm/849df/clh-api.sock", "849df"},
     /* crosvm book, "Running crosvm" */
     {"/usr/bin/crosvm", "crosvm|run|--name|guest|--socket|/run/crosvm.sock", "guest"},
     {"/usr/bin/crosvm", "crosvm|run|--socket|/run/mail/crosvm.sock", "mail"},
