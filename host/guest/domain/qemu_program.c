@@ -11,6 +11,7 @@
 #include "base/open_dir.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
@@ -34,6 +35,7 @@ struct content {
     ino_t inode;
     struct statx_timestamp changed;
     bool is_qemu;
+    bool is_loader; /* it runs without another program's help, and may be loading one itself */
 };
 
 static struct {
@@ -66,6 +68,28 @@ static bool has_text(const char *content, size_t size, const char *begin, const 
     return memmem(content, size, text, (size_t)length);
 }
 
+/* The dynamic loader, whatever its name, names no interpreter; nor does a static program that can
+ * be loaded anywhere, of which there are few. */
+static bool is_loader(const char *text, size_t size)
+{
+    Elf64_Ehdr file;
+    Elf64_Phdr part;
+    bool interpreted = false;
+
+    if (size < sizeof(file))
+        return false;
+    memcpy(&file, text, sizeof(file));
+    if (memcmp(file.e_ident, ELFMAG, SELFMAG) != 0 || file.e_ident[EI_CLASS] != ELFCLASS64 ||
+        file.e_type != ET_DYN || file.e_phoff > size ||
+        file.e_phnum > (size - file.e_phoff) / sizeof(part))
+        return false;
+    for (size_t i = 0; i < file.e_phnum; i++) {
+        memcpy(&part, text + file.e_phoff + i * sizeof(part), sizeof(part));
+        interpreted |= part.p_type == PT_INTERP;
+    }
+    return !interpreted;
+}
+
 /* Not mapped: a file that is cut meanwhile would end this program. */
 static void search(int fd, struct content *content)
 {
@@ -78,6 +102,7 @@ static void search(int fd, struct content *content)
         n = pread(fd, text, PIECE_BYTES, at);
         if (n <= 0)
             break;
+        content->is_loader |= at == 0 && is_loader(text, (size_t)n);
         is_version |= has_text(text, (size_t)n, "QEMU emulator", " version ");
         is_qmp |= has_text(text, (size_t)n, "query-memory-", "size-summary");
     }
@@ -135,8 +160,8 @@ static void look_into(const struct fsroot *root, const char *link, struct conten
     keep(content);
 }
 
-/* A program that was started by the dynamic loader's name ("ld-linux-x86-64.so.2 PROGRAM") is one
- * of the files that the process maps. */
+/* A program that was started by the dynamic loader ("ld-linux-x86-64.so.2 PROGRAM") is one of the
+ * files that the process maps. */
 static void look_into_mapped(const struct fsroot *root, pid_t pid, struct content *content)
 {
     char link[PATH_MAX];
@@ -155,15 +180,14 @@ static void look_into_mapped(const struct fsroot *root, pid_t pid, struct conten
     }
 }
 
-static void look(const struct fsroot *root, pid_t pid, const char *exe, struct content *content)
+static void look(const struct fsroot *root, pid_t pid, struct content *content)
 {
     char link[32];
 
     snprintf(link, sizeof(link), "proc/%d/exe", (int)pid);
-    if (strncmp(name_of(exe), "ld", 2) == 0 && strstr(name_of(exe), ".so"))
+    look_into(root, link, content);
+    if (content->is_loader)
         look_into_mapped(root, pid, content);
-    else
-        look_into(root, link, content);
 }
 
 bool qemu_program_is(const struct fsroot *root, pid_t pid, const char *exe)
@@ -174,6 +198,6 @@ bool qemu_program_is(const struct fsroot *root, pid_t pid, const char *exe)
         return true;
     if (!root->live)
         return strstr(name_of(exe), "qemu-system-");
-    look(root, pid, exe, &content);
+    look(root, pid, &content);
     return content.is_qemu;
 }

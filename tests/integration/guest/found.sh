@@ -227,6 +227,11 @@ qemu=$loader
 guest loaded "${data[@]}" -m 128 || { finish; exit 1; }
 check "by the dynamic loader" measured 128
 end
+cp "$(sed -n 's/^exec \([^ ]*\) .*/\1/p' "$loader")" "$guests_dir/starter"
+printf '#!/bin/sh\nexec %s/starter %s "$@"\n' "$guests_dir" "$stock" >"$loader"
+guest loaded "${data[@]}" -m 128 || { finish; exit 1; }
+check "by a copy of it under another name" measured 128
+end
 qemu=$stock
 
 echo "# its children"
