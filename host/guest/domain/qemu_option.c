@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -218,7 +219,7 @@ int qemu_size_parse(const char *text, uint64_t unit, uint64_t *bytes)
 
     const bool hex = text[0] == '0' && (text[1] | 0x20) == 'x';
 
-    if (text[0] < '0' || text[0] > '9')
+    if (!isdigit((unsigned char)text[text[0] == '.'])) /* ".5G" since QEMU 8.1 */
         return -EINVAL;
     errno = 0;
     uint64_t whole = strtoull(text, &end, hex ? 16 : 10);

@@ -162,6 +162,9 @@ TEST(plain, plain_size_in_every_spelling)
         {"1.5G", GIB + 512 * MIB},
         {"0.25g", 256 * MIB},
         {"1048576k", GIB},
+        {".5G", 512 * MIB}, /* QEMU 8.1 */
+        {" +.25g", 256 * MIB},
+        {"1.G", GIB},
         {"size=98304k,slots=4,maxmem=2097152k", 96 * MIB},
         {"0x10", 16 * MIB},
         {" 1G", GIB},
@@ -189,6 +192,10 @@ TEST(plain, plain_size_in_every_spelling)
 TEST(plain, sizes_that_are_none)
 {
     static const char *const bad[] = {"",
+                                      ".",
+                                      ".G",
+                                      ".5.5G",
+                                      "0x.8G",
                                       "-1",
                                       "-512M",
                                       "x",
