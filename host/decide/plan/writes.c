@@ -71,6 +71,7 @@ void plan_writes_add(struct plan_writes *writes, double time_s, const struct wri
     if (curve->n > 0 && time_s >= writes->last_s) {
         writes->last_s = time_s;
         writes->sparse_end_bytes = curve->sparse_end_bytes;
+        writes->flags = curve->flags;
     }
 }
 
@@ -102,7 +103,8 @@ struct write_curve plan_writes_at(const struct plan_writes *writes, unsigned hou
 {
     const unsigned first = hour == PLAN_ANY_HOUR ? 0 : hour;
     const unsigned last = hour == PLAN_ANY_HOUR ? PLAN_WEEK_HOURS - 1 : hour;
-    struct write_curve curve = {.sparse_end_bytes = writes->sparse_end_bytes};
+    struct write_curve curve = {.flags = writes->flags,
+                                .sparse_end_bytes = writes->sparse_end_bytes};
 
     for (size_t w = 0; w < writes->n_windows; w++) {
         struct plan_written all = {.n = 0};

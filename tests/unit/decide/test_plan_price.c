@@ -3,6 +3,7 @@
  * the forecast of their migrations, moves that cannot be made, and the order of the others. */
 #include "decide/plan/plan.h"
 #include "decide/plan/writes.h"
+#include "measure/record/sample_record.h"
 
 #include "unit.h"
 
@@ -130,6 +131,19 @@ TEST(cases, bounds_of_an_hour_hold_every_curve_of_it)
     ck_assert_double_eq_tol((double)plan_writes_at(writes, PLAN_ANY_HOUR).points[1].bytes,
                             70 * MIB / 3, 64);
     ck_assert_uint_eq(plan_writes_count(writes, PLAN_ANY_HOUR), 3);
+}
+
+/* The DMA of its devices is not seen. */
+TEST(cases, a_guest_with_devices_of_the_host_never_surely_converges)
+{
+    struct write_curve curve = steady(1 * MIB);
+
+    make(1);
+    plan_writes_add(writes_of(0), MONDAY_S, &curve);
+    ck_assert(price_of(0)->verdict == MIGRATE_CONVERGES);
+    curve.flags = FLAG_VFIO;
+    plan_writes_add(writes_of(0), MONDAY_S + HOUR_S, &curve);
+    ck_assert(price_of(0)->verdict == MIGRATE_MAY_CONVERGE);
 }
 
 /* The windows of vmwssd were changed in between. */
