@@ -8,7 +8,7 @@ MIB = 1 << 20
 
 # (bandwidth in MiB/s, allowed downtime in ms): each is one migration of the guest, which goes on where it has arrived.
 WAYS = [(10, 300), (20, 300), (40, 300), (12, 1000), (30, 500)]
-SLOW = [(6, 300), (10, 300), (20, 300), (8, 1000), (14, 500)]
+SLOW = [(6, 300), (10, 300), (8, 1000), (10, 100), (6, 100)]
 
 # QEMU sends its ROMs after RAM, and where in a slice of 100 ms RAM ends decides how many of their pages are left for the standstill.
 # Of SeaBIOS' 128 KiB that is 0.1 ms at 1 GB/s, but up to 16 ms through the 8 MiB/s of this bench and 128 ms through 1, more than the
@@ -38,7 +38,7 @@ GUESTS = {
     "hot-40M": payload("total=64M hot=40M op=write rest=yes"),
     "phases-1": payload("total=64M phases=2:1M,2:4M op=write rest=yes"),
     "phases-2": payload("total=64M phases=1:2M,3:8M op=write rest=yes"),
-    "linux-idle": linux("", [(20, 300), (40, 300), (10, 300)]),
+    "linux-idle": linux("", SLOW[:3]),
     "linux-redis": linux("redis", SLOW),
     "linux-compile": linux("compile", SLOW),
 }

@@ -21,6 +21,7 @@ The proof takes three quarters of an hour on two processors that have nothing el
 
   tests/bench/migrate --proof DIR
   tests/bench/migrate --proof DIR --only kvm     # the 35 moves in the lab, and the table of all that DIR has
+  tests/bench/migrate --proof DIR --only linux   # Linux guests at work under TCG, and their table
   tests/bench/migrate --from DIR/libvirt --from DIR/tcg --from DIR/kvm         # its table again
 
 Its parts by hand; the last one in the lab, where KVM is real:
@@ -29,8 +30,8 @@ Its parts by hand; the last one in the lab, where KVM is real:
   tests/bench/migrate --accel tcg --wire 8 --guest small-256K:10,small-2M --append DIR/tcg
   vm-images/lab/lab --kernel 6.12 --cpus 2 --out DIR -- tests/bench/migrate --wire 1 --guest lab-300K --append /mnt/out/kvm
 
-A guest that has not arrived after 25 rounds or 40 s does not converge. Payloads, and what libvirt moves, begin anew for each
-move; a Linux guest goes on where it has arrived. A further run with --append goes on with the moves that are not in FILE yet.
+A guest that has not arrived after 25 rounds or 40 s does not converge. Guests begin anew for each move. A further run with
+--append goes on with the moves that are not in FILE yet.
 """
 
 
@@ -57,11 +58,14 @@ def parse_options():
     )
     parser.add_argument("--wire", type=int, default=0, metavar="MIB", help="a connection of so many MiB/s")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no migration after so many seconds")
-    parser.add_argument("--image", metavar="DIR", help="of make-linux-guest; without it, payload guests only")
     parser.add_argument(
         "--proof", metavar="DIR", help="100 migrations of all kinds, kept in DIR, and their table; see below"
     )
-    parser.add_argument("--only", choices=["libvirt", "tcg", "kvm"], help="with --proof: only these of the 100")
+    parser.add_argument(
+        "--only",
+        choices=["libvirt", "tcg", "kvm", "linux"],
+        help="with --proof: only these of the 100, or those of Linux",
+    )
     return parser.parse_args()
 
 
@@ -84,14 +88,14 @@ def key_of(run):
 
 def forecast_of(run):
     records = [run["record"], *run.get("markings", [])]
-    return one.foretell(BUILD, records, run["bandwidth"], run["downtime_ms"], run["path"])
+    terms = one.path_options(run["path"]) + one.limit_options(run["bandwidth"], run["downtime_ms"])
+    return one.foretell(BUILD, records, terms)
 
 
 def one_move(journey, path, way, turn):
     bandwidth, downtime_ms = int(way[0] * cases.MIB), way[1]
     rate = journey.here.dirty_rate() * cases.MIB
-    record, *markings = records = journey.records(downtime_ms / 1000)
-    forecast = one.foretell(BUILD, records, bandwidth, downtime_ms, path)
+    forecast, (record, *markings) = journey.foretell(bandwidth, downtime_ms, path)
     return {
         "by": journey.bench.by,
         "accel": journey.bench.accel,
@@ -126,25 +130,19 @@ def moves_of(options, name, n, done):
     return [(way, turn) for way, turn in moves if (*of, int(way[0] * cases.MIB), way[1], turn) not in done]
 
 
-def journey_of(options, bench, name, path, moves, end):
-    """All moves of one guest; those that have been made. A payload begins anew each time, as it boots at once: QEMU 7.2 has
-    zero pages of a guest that has arrived resident, so that its resident memory is no longer what it filled. So does one that
-    libvirt has moved, which always goes from the one libvirtd to the other."""
-    runs, journey = [], None
-    goes_on = cases.GUESTS[name]["kind"] == "linux" and bench.by == "qemu"
-    try:
-        for way, turn in moves:
-            if time.monotonic() > end:
-                break
-            if not (journey and goes_on):
-                if journey:
-                    journey.stop()
-                journey = one.Journey(bench, name)
+def make_moves(options, bench, name, path, moves, end):
+    """All moves of one guest; those that have been made. It begins anew each time: QEMU 7.2 has zero pages of a guest that has
+    arrived resident, so that its resident memory is no longer what it filled."""
+    runs = []
+    for way, turn in moves:
+        if time.monotonic() > end:
+            break
+        journey = one.Journey(bench, name)
+        try:
             runs.append(one_move(journey, path, way, turn))
-            keep(options, runs[-1])
-    finally:
-        if journey:
+        finally:
             journey.stop()
+        keep(options, runs[-1])
     return runs
 
 
@@ -152,16 +150,19 @@ def run_all(options, runs):
     end = time.monotonic() + options.seconds
     asked = [word.partition(":") for word in (options.guest or ",".join(cases.GUESTS)).split(",")]
     done = {key_of(run) for run in runs}
-    bench = one.Bench(BUILD, options.accel, options.by, options.wire * cases.MIB, options.image)
+    image = None
+    if any(cases.GUESTS[name]["kind"] == "linux" for name, _, _ in asked):
+        image = cases.images("6.1")
+    bench = one.Bench(BUILD, options.accel, options.by, options.wire * cases.MIB, image)
     path, held = None, pair.hold_kvm() if options.accel == "kvm" else []
     for name, _, n in asked:
         moves = moves_of(options, name, int(n or 0), done)
-        if not moves or (cases.GUESTS[name]["kind"] == "linux" and not options.image) or time.monotonic() > end:
+        if not moves or time.monotonic() > end:
             continue
         try:
             path = path or one.calibrate(bench)
             print("# path: " + json.dumps(path), flush=True)
-            runs += journey_of(options, bench, name, path, moves, end)
+            runs += make_moves(options, bench, name, path, moves, end)
         except (CannotStart, qmp.Refused, OSError) as error:
             print(f"# {name}: {error}", flush=True)
     for fd in reversed(held):

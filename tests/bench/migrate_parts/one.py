@@ -16,8 +16,8 @@ from . import cases, domains, pair
 MIB = 1 << 20
 VMWSS = "host/vmwss"
 WINDOWS = [0.1, 0.2, 0.5, 1, 2, 5]
-# As vmwss migrate itself: so many markings more for the short windows, with pauses between them.
-AGAIN, PAUSE_S, SHORT_S = 7, 0.5, (0.5, 1)
+# The windows of further markings, as of vmwss migrate itself, and how long ago they ended, in as uneven steps.
+SHORT, AGO_S = [0.1, 0.2, 0.5], [10.7, 9.4, 7.6, 6.3, 4.5, 2.7, 1.4]
 # Moves of a guest at rest at these shares of the connection's speed say how long it stands still at least, and how much that
 # varies.
 STANDSTILLS = [0.5, 0.46, 0.42, 0.38, 0.34, 0.3, 0.26]
@@ -25,8 +25,8 @@ STANDSTILLS = [0.5, 0.46, 0.42, 0.38, 0.34, 0.3, 0.26]
 PASSES = 3
 # To pass over a page of zeroes takes both sides this time at least.
 FASTEST_ZERO_S = 1e-6
-# A guest of the bench has settled after this time.
-SETTLES_S = {"payload": 1, "linux": 8}
+# A guest of the bench has settled after this time, and the oracle has seen its longest windows.
+SETTLES_S = {"payload": 1, "linux": 14}
 
 
 def written_bytes(words):
@@ -61,7 +61,7 @@ class Bench(NamedTuple):
     accel: str  # "kvm", "tcg"
     by: str  # "qemu", "libvirt"
     wire: int  # bytes a second of the connection; 0: as fast as the machine is
-    image: str  # of make-linux-guest; None: payload guests only
+    image: str  # of make-linux-guest; None: no guest needs it
 
 
 class Journey:
@@ -71,8 +71,11 @@ class Journey:
         self.bench, self.name = bench, name
         self.guest = cases.GUESTS[name]
         self.options = cases.qemu_options(self.guest, bench)
-        kind = domains.Domain if bench.by == "libvirt" else pair.Side
-        self.here, self.there = kind(bench.build, bench.accel, self.options), None
+        self.here = self.there = None
+        if bench.by == "libvirt":
+            self.here = domains.Domain(bench.build, bench.accel, self.options)
+        else:
+            self.here = self._side(None)
         try:
             self.here.wait_for(cases.ready_pattern(self.guest))
             time.sleep(SETTLES_S[self.guest["kind"]])
@@ -82,54 +85,59 @@ class Journey:
             self.stop()
             raise
 
+    def _side(self, incoming):
+        oracle = self.bench.accel == "tcg" and self.guest["kind"] == "linux"
+        return pair.Side(self.bench.build, self.bench.accel, self.options, incoming, oracle)
+
     def move(self, bandwidth, downtime_ms):
-        """The migration; the guest goes on at the other end, or here."""
+        """The migration."""
         if self.bench.by == "libvirt":
             return domains.migrate(self.here, self.bench.wire, bandwidth, downtime_ms)
         stream = self.here.dir + "/stream"
-        self.there = pair.Side(self.bench.build, self.bench.accel, self.options, incoming=stream)
+        self.there = self._side(stream)
         with pair.connection(self.here.pid, stream, stream + ".wire", self.bench.wire) as path:
-            outcome = pair.migrate(self.here, self.there, path, bandwidth, downtime_ms)
-        if outcome["converged"]:
-            self.here, self.there = self.there, self.here
-        self.there.stop()
-        self.there = None
-        return outcome
+            return pair.migrate(self.here, self.there, path, bandwidth, downtime_ms)
 
-    def records(self, downtime_s):
-        """The records with the guest's write curve, of several markings: measured, or under TCG, whose writes no method need
-        see, one of the payload's own truth."""
+    def foretell(self, bandwidth, downtime_ms, path):
+        """The forecast, and the records with the write curve that it is made of. Under KVM vmwss migrate measures the guest, and
+        asks QEMU for what is set; under TCG, whose writes no method sees, the curve is the truth."""
+        terms = path_options(path)
+        limits = limit_options(bandwidth, downtime_ms)
+        if self.bench.accel == "kvm" and self.bench.by == "qemu":
+            self.here.monitor.ask("migrate-set-parameters", **pair.limits(bandwidth, downtime_ms))
+        else:
+            terms += limits
         if self.bench.accel == "kvm":
-            said = self._measure("--writes", *windows_option(WINDOWS))
-            longest = min(max(downtime_s, SHORT_S[0]), SHORT_S[1])
-            short = windows_option(window for window in WINDOWS if window <= longest)
-            for i in range(AGAIN):
-                time.sleep(PAUSE_S * ((i + 1) * (5**0.5 - 1) / 2 % 1))
-                said += self._measure("--writes", *short)
-            return [json.loads(line) for line in said.splitlines()]
-        record = json.loads(self._measure("--window", "0.1"))
-        written = written_bytes(self.guest["words"])
-        points = [{"window_s": window, "est_window_s": window} for window in WINDOWS]
-        for point in points:
-            point |= {f"write_set_{bound}bytes": written for bound in ("", "low_", "high_")}
-        record["writes"] = {"method": "truth", "granularity_bytes": 4096, "flags": [], "windows": points}
-        record["writes"]["sparse_end_bytes"] = sparse_end(self.here.pid, self.guest["memory"] * MIB)
-        return [record]
+            forecast = self._ask("migrate", *terms, *windows_option(WINDOWS))
+            return forecast, [forecast]
+        records = self._records()
+        return foretell(self.bench.build, records, terms), records
 
-    def _measure(self, *options):
-        command = [
-            os.path.join(self.bench.build, VMWSS),
-            "measure",
-            "--pid",
-            str(self.here.pid),
-            "--json",
-            "--wait",
-            "5",
-        ]
-        run = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+    def _records(self):
+        """A payload's truth is the same in each window; that of Linux has the oracle."""
+        record = self._ask("measure", "--window", "0.1")
+        record["writes"] = {"method": "truth", "granularity_bytes": 4096, "flags": []}
+        record["writes"]["sparse_end_bytes"] = sparse_end(self.here.pid, self.guest["memory"] * MIB)
+        if self.guest["kind"] == "payload":
+            return [with_points(record, [(window, written_bytes(self.guest["words"])) for window in WINDOWS])]
+        until = time.time() - 0.1  # until then all slots of time have ended
+        first = [self._stores(until, window) for window in WINDOWS]
+        short = [[self._stores(until - ago, window) for window in SHORT] for ago in AGO_S]
+        return [with_points(record, points) for points in [first, *short]]
+
+    def _stores(self, until, window):
+        """How long the whole slots of a window are, and how much was written in them."""
+        command = [os.path.join(self.bench.build, pair.ORACLE), "--map", f"{self.here.dir}/oracle"]
+        command += ["--to", f"{until:.6f}", "--window", str(window + pair.SLOT_S)]
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
         if run.returncode:
-            raise CannotStart("measure: " + run.stderr.strip())
-        return run.stdout
+            raise CannotStart("the oracle: " + run.stderr.strip())
+        low = json.loads(run.stdout)["low"]
+        return float(low["to"]) - float(low["from"]), low["stores"]["bytes"]
+
+    def _ask(self, command, *options):
+        """The JSON that a command of vmwss prints of this guest."""
+        return answer_of(self.bench.build, command, "--pid", str(self.here.pid), "--wait", "5", *options)
 
     def stop(self):
         for side in (self.here, self.there):
@@ -141,17 +149,40 @@ def windows_option(windows):
     return ["--window", ",".join(map(str, windows))]
 
 
-def foretell(build, records, bandwidth, downtime_ms, path):
-    """The answer of vmwss migrate to what was measured."""
-    command = [os.path.join(build, VMWSS), "migrate", "--curve", "/dev/stdin", "--json"]
-    command += ["--bandwidth", f"{bandwidth // 1024}KiB/s", "--downtime", f"{downtime_ms}ms"]
-    command += ["--link", f"{path['link_bytes_s'] / 1024:.0f}KiB/s", "--state", f"{path['state_s'] * 1000:.0f}ms"]
-    command += ["--zeroes", f"{path['zeroes_bytes_s'] / 1024:.0f}KiB/s"]
-    lines = "".join(json.dumps(record) + "\n" for record in records)
-    run = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
+def path_options(path):
+    return [
+        *("--link", f"{path['link_bytes_s'] / 1024:.0f}KiB/s"),
+        *("--state", f"{path['state_s'] * 1000:.0f}ms"),
+        *("--zeroes", f"{path['zeroes_bytes_s'] / 1024:.0f}KiB/s"),
+    ]
+
+
+def limit_options(bandwidth, downtime_ms):
+    return ["--bandwidth", f"{bandwidth // 1024}KiB/s", "--downtime", f"{downtime_ms}ms"]
+
+
+def with_points(record, points):
+    """The record with a write curve of (seconds, bytes)."""
+    windows = [
+        {"window_s": round(seconds, 3), "est_window_s": seconds}
+        | {f"write_set_{bound}bytes": written for bound in ("", "low_", "high_")}
+        for seconds, written in points
+    ]
+    return record | {"writes": record["writes"] | {"windows": windows}}
+
+
+def answer_of(build, command, *options, lines=None):
+    words = [os.path.join(build, VMWSS), command, "--json", *options]
+    run = subprocess.run(words, input=lines, capture_output=True, text=True, check=False)
     if run.returncode:
-        raise CannotStart("migrate: " + run.stderr.strip())
+        raise CannotStart(f"{command}: " + run.stderr.strip())
     return json.loads(run.stdout)
+
+
+def foretell(build, records, terms):
+    """The answer of vmwss migrate to what was measured."""
+    lines = "".join(json.dumps(record) + "\n" for record in records)
+    return answer_of(build, "migrate", "--curve", "/dev/stdin", *terms, lines=lines)
 
 
 def calibrate(bench):

@@ -20,6 +20,8 @@ ROUNDS_MOST = 25
 SECONDS_MOST = 40
 POLL_S = 0.05
 PIDFD_GETFD = 438
+# The oracle is a plugin of QEMU that knows what a TCG guest writes; its map has the last 12.8 s.
+ORACLE, PLUGIN, SLOT_S = "tests/oracle/oracle", "tests/oracle/oracle-plugin.so", 0.05
 KVM_CREATE_VM, KVM_CREATE_IRQCHIP, KVM_CREATE_VCPU = 0xAE01, 0xAE60, 0xAE41
 
 
@@ -36,10 +38,15 @@ def hold_kvm():
 class Side(Guest):
     """A QEMU with a monitor: the source, or the one that waits for the guest."""
 
-    def __init__(self, build, accel, options, incoming=None):
+    def __init__(self, build, accel, options, incoming=None, oracle=False):
         super().__init__()
         self.monitor = None
-        words = ["-qmp", f"unix:{self.dir}/qmp,server=on,wait=off", *options]
+        # The first socket is for vmwss, as QEMU serves one client of each.
+        words = [word for name in ("asked", "qmp") for word in ("-qmp", f"unix:{self.dir}/{name},server=on,wait=off")]
+        words += options
+        if oracle:
+            plugin = os.path.join(build, PLUGIN)
+            words += ["-plugin", f"{plugin},map={self.dir}/oracle,slot_ms={1000 * SLOT_S:.0f},slots=256"]
         if incoming:
             words += ["-incoming", f"unix:{incoming}"]
         try:
@@ -92,12 +99,12 @@ class Wire:
     """A unix socket at path, which a connection to another goes through, at so many bytes a second: a network that is slower than
     memory. Without one the last pages take no time that could be told from what the machine does meanwhile."""
 
+    # A millisecond, or 8 KiB, goes at a time; twice as much is on its way before it: what QEMU does not wait for while it writes.
     PIECE = 8 << 10
-    # So much is on its way before it: what QEMU does not wait for while it writes.
-    HOLDS = 16 << 10
 
     def __init__(self, pid, path, stream, bytes_s):
         self.pid, self.path, self.stream, self.bytes_s = pid, path, stream, bytes_s
+        self.piece = max(self.PIECE, bytes_s >> 10)
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(self.path)
         self.listener.listen(1)
@@ -108,9 +115,9 @@ class Wire:
             begin, _ = self.listener.accept()
         except OSError:  # nobody came
             return
-        hold_little(self.pid, self.path, self.HOLDS)
+        hold_little(self.pid, self.path, 2 * self.piece)
         end = socket.socket(socket.AF_UNIX)
-        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.PIECE)
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.piece)
         end.connect(self.stream)
         back = threading.Thread(target=self._pass_back, args=(end, begin), daemon=True)
         back.start()
@@ -127,7 +134,7 @@ class Wire:
         while True:
             # It makes up for its own delays, and not for a time in which there was nothing to send.
             waits = not select.select([begin], [], [], 0)[0]
-            piece = begin.recv(self.PIECE)
+            piece = begin.recv(self.piece)
             if not piece:
                 break
             due = (max(due, time.monotonic()) if waits else due) + len(piece) / self.bytes_s
@@ -138,7 +145,7 @@ class Wire:
         """The other end's answers, which libvirt has QEMU send."""
         with contextlib.suppress(OSError):
             while True:
-                piece = end.recv(self.PIECE)
+                piece = end.recv(self.piece)
                 if not piece:
                     break
                 begin.sendall(piece)
@@ -209,10 +216,14 @@ def middle_speed(sent):
     return (middle[-1][1] - middle[0][1]) / (middle[-1][0] - middle[0][0])
 
 
+def limits(bandwidth, downtime_ms):
+    """QEMU's parameters: bytes a second, 0: no limit; milliseconds."""
+    return {"max-bandwidth": bandwidth or 1 << 60, "downtime-limit": downtime_ms}
+
+
 def migrate(source, there, stream, bandwidth, downtime_ms):
-    """Moves the guest. bandwidth in bytes a second, 0: no limit; stream: the socket's path."""
-    parameters = {"max-bandwidth": bandwidth or 1 << 60, "downtime-limit": downtime_ms}
-    source.monitor.ask("migrate-set-parameters", **parameters)
+    """Moves the guest; stream: the socket's path."""
+    source.monitor.ask("migrate-set-parameters", **limits(bandwidth, downtime_ms))
     source.monitor.ask("migrate-set-capabilities", capabilities=[{"capability": "events", "state": True}])
     source.monitor.events.clear()
     begin = time.monotonic()
