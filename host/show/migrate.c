@@ -91,9 +91,10 @@ static void fill_points(struct sheet *sheet, const struct migrate_guest *guest)
     sheet_close(sheet);
 }
 
-static void fill_path(struct sheet *sheet, const struct migrate_path *path)
+static void fill_path(struct sheet *sheet, const struct migrate_path *path, bool assumed)
 {
     migrate_fill_range(sheet, "bandwidth_bytes_per_second", &path->bandwidth_bytes_s, 1);
+    sheet_bool(sheet, "bandwidth_assumed", assumed);
     migrate_fill_range(sheet, "link_bytes_per_second", &path->link_bytes_s, 1);
     sheet_real(sheet, "allowed_downtime_s", path->downtime_s);
     migrate_fill_range(sheet, "state_seconds", &path->device_s, 1e-6);
@@ -108,6 +109,8 @@ static void fill_settings(struct sheet *sheet, const struct migrate_settings *se
     sheet_real(sheet, "bandwidth_bytes_per_second", settings->bandwidth_bytes_s);
     sheet_real(sheet, "switchover_bytes_per_second", settings->switchover_bytes_s);
     sheet_real(sheet, "downtime_s", settings->downtime_s);
+    sheet_bool(sheet, "under_way", settings->under_way);
+    sheet_text(sheet, "blocked_reason", *settings->blocked ? settings->blocked : NULL);
     if (settings->has_capabilities)
         sheet_bits(sheet, "capabilities", settings->capabilities, migrate_capability_name);
     else
@@ -153,7 +156,7 @@ static void fill(struct sheet *sheet, const struct migrate_report *report)
     migrate_fill_range(sheet, "postcopy_bytes", &forecast->postcopy_bytes, 1);
     migrate_fill_range(sheet, "postcopy_seconds", &forecast->postcopy_s, 1e-3);
     sheet_real(sheet, "throttle", forecast->throttle);
-    fill_path(sheet, report->path);
+    fill_path(sheet, report->path, report->bandwidth_assumed);
     fill_settings(sheet, report->settings);
     fill_points(sheet, guest);
     sheet_real(sheet, "cpu_seconds", report->cpu_s);
@@ -179,8 +182,9 @@ static void print_guest(const struct migrate_guest *guest)
     note("%s%s)\n", *flags ? ", " : "", flags);
 }
 
-static void print_enough(const struct migrate_forecast *forecast)
+static void print_enough(const struct migrate_forecast *forecast, const struct migrate_path *path)
 {
+    const bool link_binds = forecast->enough_bandwidth_bytes_s.value > path->link_bytes_s.value;
     char bandwidth[128] = "", downtime[128] = "";
 
     if (isfinite(forecast->enough_bandwidth_bytes_s.value))
@@ -188,7 +192,8 @@ static void print_enough(const struct migrate_forecast *forecast)
     if (isfinite(forecast->enough_downtime_s.value))
         range_text(downtime, sizeof(downtime), &forecast->enough_downtime_s, seconds_text);
     if (*bandwidth)
-        note("least bandwidth that converges with this downtime: %s a second\n", bandwidth);
+        note("least bandwidth%s that converges with this downtime: %s a second\n",
+             link_binds ? ", also of the connection," : "", bandwidth);
     else
         note("no bandwidth converges with this downtime\n");
     if (*downtime)
@@ -202,7 +207,8 @@ static void print_verdict(const struct migrate_report *report)
     const struct migrate_forecast *forecast = report->forecast;
     char total[128], downtime[128], speed[32];
 
-    bytes_text(speed, sizeof(speed), report->path->bandwidth_bytes_s.value);
+    bytes_text(speed, sizeof(speed),
+               fmin(report->path->bandwidth_bytes_s.value, report->path->link_bytes_s.value));
     seconds_text(downtime, sizeof(downtime), report->path->downtime_s);
     if (forecast->verdict == MIGRATE_DIVERGES) {
         note("does not converge at %s/s with %s of downtime\n", speed, downtime);
@@ -271,15 +277,14 @@ static void explain(const struct migrate_report *report)
     const struct migrate_path *path = report->path;
     char filled[128], bandwidth[128], link[128], state[128], rest[32];
 
-    note("memory: %s hold something. QEMU sends other\n"
-         "pages with 9 bytes. No page is looked at: of what is resident, %u pages that firmware\n"
-         "leaves and %.0f %% are taken for zeroes, for the\n"
-         "lower bound %.0f %%, or %.0f %% with huge pages%s.\n",
-         range_text(filled, sizeof(filled), &report->filled_bytes, bytes_text),
-         MIGRATE_FIRMWARE_ZEROES, 100 * MIGRATE_ZEROES_SHARE, 100 * MIGRATE_ZEROES_SHARE_MOST,
-         100 * MIGRATE_HUGE_ZEROES_SHARE_MOST,
-         report->guest->arrived ? ",\nand all that was not written, as the guest has arrived itself"
-                                : "");
+    note(
+        "memory: %s hold something. QEMU sends other\n"
+        "pages with 9 bytes. No page is looked at: of what is resident, %u pages that firmware\n"
+        "leaves and %.0f %% are taken for zeroes, for the\n"
+        "lower bound %.0f %%, or %.0f %% with huge pages, or, as above, all that was not written.\n",
+        range_text(filled, sizeof(filled), &report->filled_bytes, bytes_text),
+        MIGRATE_FIRMWARE_ZEROES, 100 * MIGRATE_ZEROES_SHARE, 100 * MIGRATE_ZEROES_SHARE_MOST,
+        100 * MIGRATE_HUGE_ZEROES_SHARE_MOST);
     note("rounds: QEMU sends at %s a second, and asks for the pages written meanwhile when less\n"
          "than %s is left, which is what it could send within the downtime. If that is then still\n"
          "so, it stops the guest and sends the rest, at %s a second, without a limit,\n"
@@ -292,6 +297,45 @@ static void explain(const struct migrate_report *report)
     note("not seen: what devices write by themselves (VFIO, vhost), and what QEMU writes.\n");
 }
 
+void migrate_note_assumed(const struct migrate_path *path)
+{
+    char speed[32];
+
+    note("the bandwidth is assumed, as none was given and none is set: %s/s; see --bandwidth\n",
+         bytes_text(speed, sizeof(speed), path->bandwidth_bytes_s.value));
+}
+
+/* Flags that say more about a migration than about the numbers beside them. */
+static const struct {
+    unsigned flags;
+    const char *sentence;
+} doubts[] = {
+    {FLAG_PAUSED | FLAG_IDLE_GUEST,
+     "the guest hardly ran while it was measured: when it works, that is another forecast"},
+    {FLAG_MIGRATING, "a migration, save or dump of this guest is under way"},
+    {FLAG_VFIO, "what devices of the host write into its memory is not seen"},
+    {FLAG_SWAP, "a part of its memory is swapped out: it is sent, too, as fast as it is read back"},
+};
+
+static void print_doubts(const struct migrate_report *report)
+{
+    const struct migrate_guest *guest = report->guest;
+
+    if (*report->settings->blocked)
+        note("QEMU refuses to migrate this guest: %s\n", report->settings->blocked);
+    for (size_t i = 0; i < COUNT(doubts); i++)
+        if (guest->writes.flags & doubts[i].flags ||
+            (doubts[i].flags == FLAG_MIGRATING && report->settings->under_way))
+            note("%s\n", doubts[i].sentence);
+    if (guest->arrived ||
+        migrate_is_populated((double)guest->ram_bytes, (double)guest->resident_bytes))
+        note(
+            "nearly all of its memory is resident, or it has arrived by a migration: what of that is\n"
+            "zero, and was not written, takes no time\n");
+    if (report->bandwidth_assumed)
+        migrate_note_assumed(report->path);
+}
+
 static void print_sentences(const struct migrate_report *report)
 {
     const struct migrate_forecast *forecast = report->forecast;
@@ -300,11 +344,8 @@ static void print_sentences(const struct migrate_report *report)
         note("and %u more round%s\n", forecast->n_rounds - MIGRATE_ROUNDS_KEPT,
              plural(forecast->n_rounds - MIGRATE_ROUNDS_KEPT));
     print_verdict(report);
-    if (report->guest->arrived)
-        note(
-            "this guest has arrived by a migration itself: if its resident memory has pages of zeroes,\n"
-            "it takes less time\n");
-    print_enough(forecast);
+    print_doubts(report);
+    print_enough(forecast, report->path);
     print_postcopy(forecast);
     print_capabilities(report->settings);
     if (report->explain)

@@ -16,7 +16,8 @@ struct migrate_report {
     const struct migrate_settings *settings;
     const struct migrate_path *path;
     const struct migrate_forecast *forecast;
-    double cpu_s; /* of the measurement; NAN: from a file */
+    bool bandwidth_assumed; /* it was neither given, nor is it set for the guest */
+    double cpu_s;           /* of the measurement; NAN: from a file */
     bool explain;
 };
 
@@ -39,6 +40,9 @@ struct migrate_hours {
     struct migrate_forecast of[PLAN_WEEK_HOURS]; /* of hours with curves */
     unsigned best, worst;
 };
+
+/** Notes the bandwidth that is assumed where none was given or is set. */
+void migrate_note_assumed(const struct migrate_path *path);
 
 /** Returns 0 or -ENOMEM. JSON: schema vmwss.migrate_hours.v1. */
 int migrate_hours_print(const struct migrate_hours *hours, enum show_format format);

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file migrate_hours.c  The forecast of a migration by the hour of the week; see migrate.h. */
 #include "show/migrate.h"
+
+#include "base/clock.h"
+#include "base/text/units.h"
+#include "measure/record/sample_record.h"
 #include "show/note.h"
 #include "show/plan_words.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static const struct sheet_column columns[] = {
@@ -32,6 +37,11 @@ static void fill_hour(struct sheet *sheet, const struct migrate_hours *hours, un
                migrate_seconds_text(text, sizeof(text), &of->downtime_s));
 }
 
+static double age_s(const struct migrate_hours *hours)
+{
+    return fmax(0, clock_s(CLOCK_REALTIME) - hours->writes.last_s);
+}
+
 static void fill(struct sheet *sheet, const struct migrate_hours *hours)
 {
     const struct migrate_path path = migrate_path_of(hours->terms, hours->writes.kvm);
@@ -42,7 +52,10 @@ static void fill(struct sheet *sheet, const struct migrate_hours *hours)
     sheet_bytes(sheet, "ram_bytes", hours->ram_bytes);
     sheet_bytes(sheet, "resident_bytes", hours->writes.resident_bytes);
     migrate_fill_range(sheet, "bandwidth_bytes_per_second", &path.bandwidth_bytes_s, 1);
+    sheet_bool(sheet, "bandwidth_assumed", hours->terms->bandwidth_bytes_s == 0);
     sheet_real(sheet, "allowed_downtime_s", path.downtime_s);
+    sheet_real(sheet, "last_curve_age_s", sheet_rounded(age_s(hours), 1));
+    sheet_bits(sheet, "flags", hours->writes.flags, sample_flag_name);
     sheet_count(sheet, "best_hour", hours->best);
     sheet_count(sheet, "worst_hour", hours->worst);
     sheet_list(sheet, "hours", columns, COUNT(columns));
@@ -70,6 +83,12 @@ int migrate_hours_print(const struct migrate_hours *hours, enum show_format form
     if (format == SHOW_TABLE) {
         print_hour(hours, "best", hours->best);
         print_hour(hours, "worst", hours->worst);
+        note("the last curve is %s old\n", SECONDS_SHORT_TEXT(age_s(hours)));
+        if (hours->terms->bandwidth_bytes_s == 0) {
+            const struct migrate_path path = migrate_path_of(hours->terms, hours->writes.kvm);
+
+            migrate_note_assumed(&path);
+        }
     }
     return sheet_end(&sheet);
 }

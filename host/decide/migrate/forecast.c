@@ -6,8 +6,7 @@
 
 #include <math.h>
 
-/* The page of QEMU's stream, whatever the host's is: TARGET_PAGE_SIZE of x86-64 and arm64. */
-#define PAGE 4096.0
+#define PAGE MIGRATE_PAGE_BYTES
 #define PAGE_WIRE (PAGE + 8)
 #define ZERO_WIRE 9
 /* QEMU's BUFFER_DELAY */
@@ -21,11 +20,10 @@ static const double slice_late[] = {[DIRTY_LOW] = 1, [DIRTY_MIDDLE] = 1.02, [DIR
 /* The guest still runs for this time after QEMU has decided to stop it. */
 #define STOPPING_S 0.002
 #define PIECE_BYTES 0x1p30
-/* QEMU's cpu-throttle-initial, -increment, and max-cpu-throttle; it looks once a second. */
-#define THROTTLE_FIRST 0.2
-#define THROTTLE_STEP 0.1
-#define THROTTLE_MOST 0.99
+/* auto-converge looks at what was written and sent since it last looked, at least a second before,
+ * and slows the guest down every second time that this was too much. */
 #define THROTTLE_EVERY_S 1.0
+#define THROTTLE_TIMES 2
 #define BISECTIONS 40
 #define SLICE_PARTS 5
 
@@ -35,23 +33,39 @@ struct way {
     enum dirty_bound bound;
     double ram_bytes, filled_bytes;
     double bandwidth_bytes_s, link_bytes_s, switchover_bytes_s, downtime_s, device_s, zero_page_s;
-    double late;    /* a slice lasts so much longer than it should */
-    double tracked; /* share of a round's time in which writes are seen */
-    bool auto_converge;
+    double late;                             /* a slice lasts so much longer than it should */
+    double tracked;                          /* share of a round's time in which writes are seen */
+    const struct migrate_throttle *throttle; /* NULL: no auto-converge */
 };
 
 struct course {
     bool converges;
-    double now_s, sent_bytes, left_bytes, downtime_s;
-    double throttle, throttled_s;
+    double now_s, round_s, sent_bytes, left_bytes, downtime_s;
+    double throttle;
+    struct {
+        double begin_s, dirty_bytes, sent_bytes;
+        unsigned n_high;
+    } period; /* of auto-converge */
     unsigned n;
     struct migrate_round rounds[MIGRATE_ROUNDS_KEPT];
 };
 
+static double dirty_within(const struct way *way, const struct course *course,
+                           enum dirty_bound bound, double seconds)
+{
+    return dirty_bytes(way->writes, bound, seconds * (1 - course->throttle) * way->tracked,
+                       way->ram_bytes);
+}
+
 static double written(const struct way *way, const struct course *course, double seconds)
 {
-    return dirty_bytes(way->writes, way->bound, seconds * (1 - course->throttle) * way->tracked,
-                       way->ram_bytes);
+    return dirty_within(way, course, way->bound, seconds);
+}
+
+/* By the number itself, whichever bound. */
+static double usual(const struct way *way, const struct course *course, double seconds)
+{
+    return dirty_within(way, course, DIRTY_MIDDLE, seconds);
 }
 
 /* The speed that QEMU reaches, and measures. */
@@ -65,13 +79,26 @@ static double slice_s(const struct way *way)
     return SLICE_S * way->late;
 }
 
-/* The pages that can be left from one round and written in the next: all that were written so far.
- * It decides what the two have in common, so the bounds for new pages are of no use: they would
- * have a guest that writes the same pages for ever write others. */
+/* The share of what is written within @p seconds that was also written in the round before them. */
+static double share_again(const struct way *way, const struct course *course, double seconds)
+{
+    const double before = usual(way, course, course->round_s);
+    const double now = usual(way, course, seconds);
+
+    return now > 0 ? (before + now - usual(way, course, course->round_s + seconds)) / now : 0;
+}
+
+/* The pages that can be left from one round and written in the next, of @p seconds: all that were
+ * written so far. Of the round before, however, QEMU has sent the first in the order of their
+ * addresses, so that those left are a random part of them, and that round's writes are among them.
+ * The pool decides what the two have in common, so the bounds for new pages are of no use: they
+ * would have a guest that writes the same pages for ever write others. */
 static double pool_bytes(const struct way *way, const struct course *course, double seconds)
 {
-    return dirty_bytes(way->writes, DIRTY_MIDDLE, seconds * (1 - course->throttle) * way->tracked,
-                       way->ram_bytes);
+    const double all = usual(way, course, course->now_s + seconds);
+    const double again = share_again(way, course, seconds);
+
+    return again > 0 ? fmin(all, course->left_bytes / again) : all;
 }
 
 /* QEMU sends so many bytes of RAM in one slice. */
@@ -106,15 +133,24 @@ static double joined(double left, double dirty, double pool)
     return pool > 0 ? left + dirty - left * dirty / pool : 0;
 }
 
-/* cpu-throttle: migration_trigger_throttle(), once more is written than half of what is sent. */
+/* cpu-throttle: migration_trigger_throttle(). */
 static void slow_down(const struct way *way, struct course *course, double dirty, double sent)
 {
-    if (!way->auto_converge || course->now_s - course->throttled_s < THROTTLE_EVERY_S ||
-        dirty < sent / 2)
+    const struct migrate_throttle *throttle = way->throttle;
+
+    course->period.dirty_bytes += dirty;
+    course->period.sent_bytes += sent;
+    if (!throttle || course->now_s - course->period.begin_s < THROTTLE_EVERY_S)
         return;
-    course->throttled_s = course->now_s;
-    course->throttle = course->throttle > 0 ? course->throttle + THROTTLE_STEP : THROTTLE_FIRST;
-    course->throttle = fmin(course->throttle, THROTTLE_MOST);
+    if (course->period.dirty_bytes > throttle->trigger * course->period.sent_bytes &&
+        ++course->period.n_high == THROTTLE_TIMES) {
+        course->period.n_high = 0;
+        course->throttle = course->throttle > 0
+                               ? fmin(course->throttle + throttle->step, throttle->most)
+                               : throttle->first;
+    }
+    course->period.begin_s = course->now_s;
+    course->period.dirty_bytes = course->period.sent_bytes = 0;
 }
 
 static void keep_round(struct course *course, double seconds, double wire_bytes)
@@ -123,6 +159,7 @@ static void keep_round(struct course *course, double seconds, double wire_bytes)
         course->rounds[course->n] = (struct migrate_round){course->now_s, seconds, wire_bytes,
                                                            course->left_bytes};
     course->n++;
+    course->round_s = seconds;
     course->now_s += seconds;
     course->sent_bytes += wire_bytes;
 }
@@ -134,6 +171,10 @@ static double filled_tail(const struct way *way)
 {
     const double threshold = threshold_bytes(way);
     const double sparse = (double)way->writes->sparse_end_bytes;
+
+    if (threshold <= 0)
+        return 0;
+
     const double rest = fmax(0, threshold - sparse) / threshold;
 
     if (way->bound == DIRTY_HIGH || way->ram_bytes - way->filled_bytes < threshold)
@@ -155,6 +196,7 @@ static void first_round(const struct way *way, struct course *course)
 
     course->left_bytes = joined(way->filled_bytes - sent, dirty, way->filled_bytes);
     keep_round(course, seconds, sent / PAGE * PAGE_WIRE + zero_pages * ZERO_WIRE);
+    slow_down(way, course, dirty, sent);
 }
 
 /* A later one: whole slices until less than the threshold is left. */
@@ -166,58 +208,43 @@ static void next_round(const struct way *way, struct course *course)
     /* All of it may be sent before the last slice ends, and then nothing waits for its end. */
     const double seconds = fmax(STOPPING_S, fmin(slices, sent / slice) * slice_s(way));
     const double dirty = written(way, course, seconds);
-    const double pool = pool_bytes(way, course, course->now_s + seconds);
+    const double pool = pool_bytes(way, course, seconds);
 
     course->left_bytes = joined(course->left_bytes - sent, dirty, pool);
     keep_round(course, seconds, sent / PAGE * PAGE_WIRE);
     slow_down(way, course, dirty, sent);
 }
 
+/* Without a page left there is nothing to wait for. */
+static bool is_done(const struct way *way, const struct course *course)
+{
+    return course->left_bytes < fmax(threshold_bytes(way), 1);
+}
+
 static struct course run(const struct way *way)
 {
-    struct course course = {.throttled_s = 0};
+    struct course course = {.n = 0};
 
     first_round(way, &course);
-    while (course.left_bytes >= threshold_bytes(way) && course.n < ROUNDS_MOST) {
+    while (!is_done(way, &course) && course.n < ROUNDS_MOST) {
         const double before = course.left_bytes;
 
         next_round(way, &course);
         /* The same again and again: each round is what the last one was. */
-        if (fabs(course.left_bytes - before) < PAGE && course.left_bytes >= threshold_bytes(way) &&
-            (!way->auto_converge || course.throttle >= THROTTLE_MOST))
+        if (fabs(course.left_bytes - before) < PAGE && !is_done(way, &course) &&
+            (!way->throttle || course.throttle >= way->throttle->most))
             break;
     }
-    course.converges = course.left_bytes < threshold_bytes(way);
+    course.converges = is_done(way, &course);
     if (course.converges) {
         const double last = joined(course.left_bytes, written(way, &course, STOPPING_S),
-                                   pool_bytes(way, &course, course.now_s));
+                                   usual(way, &course, course.now_s));
 
         course.downtime_s = way->device_s + last / PAGE * PAGE_WIRE / way->link_bytes_s;
         course.now_s += course.downtime_s;
         course.sent_bytes += last / PAGE * PAGE_WIRE;
     }
     return course;
-}
-
-/* --- what is filled --------------------------------------------------------------------------- */
-
-/* No more than this part is taken of a guest that is hardly larger than what firmware leaves. */
-#define FIRMWARE_MOST 0.25
-
-struct migrate_range migrate_filled(double ram_bytes, double resident_bytes,
-                                    const struct write_curve *writes, bool arrived)
-{
-    const double most = fmin(resident_bytes, ram_bytes);
-    const double written = dirty_bytes(writes, DIRTY_LOW, HUGE_VAL, most);
-    const double rest = most - fmin(MIGRATE_FIRMWARE_ZEROES * PAGE, FIRMWARE_MOST * most);
-    const double share = writes->flags & FLAG_THP ? MIGRATE_HUGE_ZEROES_SHARE_MOST
-                                                  : MIGRATE_ZEROES_SHARE_MOST;
-
-    return (struct migrate_range){
-        .value = fmax(written, rest * (1 - MIGRATE_ZEROES_SHARE)),
-        .low = fmax(written, arrived ? 0 : rest * (1 - share)),
-        .high = most,
-    };
 }
 
 /* --- bounds ----------------------------------------------------------------------------------- */
@@ -237,13 +264,15 @@ static double speed(const struct migrate_range *range, enum dirty_bound bound)
 static struct way way_of(const struct migrate_memory *memory, const struct migrate_path *path,
                          enum dirty_bound bound)
 {
+    static const struct write_curve no_writes = {.n = 0};
     const double pieces = ceil(memory->ram_bytes / PIECE_BYTES);
+    const unsigned less = bound == DIRTY_LOW ? path->unforetold : 0;
 
     return (struct way){
-        .writes = memory->writes,
+        .writes = less & MIGRATE_SENDS_LESS_WRITES ? &no_writes : memory->writes,
         .bound = bound,
         .ram_bytes = memory->ram_bytes,
-        .filled_bytes = cost(&memory->filled_bytes, bound),
+        .filled_bytes = less & MIGRATE_SENDS_LESS_MEMORY ? 0 : cost(&memory->filled_bytes, bound),
         .bandwidth_bytes_s = speed(&path->bandwidth_bytes_s, bound),
         .link_bytes_s = speed(&path->link_bytes_s, bound),
         .switchover_bytes_s = path->switchover_bytes_s,
@@ -254,14 +283,13 @@ static struct way way_of(const struct migrate_memory *memory, const struct migra
         .tracked = path->tracks_pieces && pieces > 1 && bound != DIRTY_HIGH
                        ? (pieces + 1) / (2 * pieces)
                        : 1,
-        .auto_converge = path->auto_converge,
+        .throttle = path->auto_converge ? &path->throttle : NULL,
     };
 }
 
-static enum migrate_verdict judge(const struct course course[3], unsigned flags)
+static enum migrate_verdict judge(const struct course course[3])
 {
-    /* The DMA of its devices into shared memory is not seen at all: no bound holds that. */
-    if (course[DIRTY_HIGH].converges && course[DIRTY_MIDDLE].converges && !(flags & FLAG_VFIO))
+    if (course[DIRTY_HIGH].converges && course[DIRTY_MIDDLE].converges)
         return MIGRATE_CONVERGES;
     return course[DIRTY_LOW].converges || course[DIRTY_MIDDLE].converges ? MIGRATE_MAY_CONVERGE
                                                                          : MIGRATE_DIVERGES;
@@ -375,14 +403,17 @@ static void run_all(const struct migrate_memory *memory, const struct migrate_pa
         way[bound] = way_of(memory, path, bound);
         course[bound] = run(&way[bound]);
     }
+    /* The DMA of its devices into shared memory is not seen at all: no bound holds that. */
+    if (memory->writes->flags & FLAG_VFIO || path->unforetold & MIGRATE_TAKES_LONGER)
+        course[DIRTY_HIGH].converges = false;
 }
 
-static struct migrate_forecast forecast_of(const struct course course[3], unsigned flags)
+static struct migrate_forecast forecast_of(const struct course course[3])
 {
     const struct course *const low = &course[DIRTY_LOW], *const high = &course[DIRTY_HIGH];
     const struct course *const middle = &course[DIRTY_MIDDLE];
     struct migrate_forecast forecast = {
-        .verdict = judge(course, flags),
+        .verdict = judge(course),
         .total_s = ordered(end_of(low, low->now_s), end_of(middle, middle->now_s),
                            end_of(high, high->now_s)),
         .downtime_s = ordered(end_of(low, low->downtime_s), end_of(middle, middle->downtime_s),
@@ -404,7 +435,7 @@ void migrate_judge(const struct migrate_memory *memory, const struct migrate_pat
     struct course course[3];
 
     run_all(memory, path, way, course);
-    *forecast = forecast_of(course, memory->writes->flags);
+    *forecast = forecast_of(course);
 }
 
 /* A guest with phases: on the average it does not converge, in its quiet times it does. When the
@@ -433,7 +464,7 @@ void migrate_foretell(const struct migrate_memory *memory, const struct migrate_
 
     run_all(memory, path, way, course);
     await_quiet(memory, path, course);
-    *forecast = forecast_of(course, memory->writes->flags);
+    *forecast = forecast_of(course);
     widen_by_slices(way, forecast);
     find_enough(way, forecast);
     find_postcopy(memory, way, course, forecast);

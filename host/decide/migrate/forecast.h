@@ -27,6 +27,8 @@
 
 #include <stdbool.h>
 
+/** The page of QEMU's stream, whatever the host's is: TARGET_PAGE_SIZE of x86-64 and arm64. */
+#define MIGRATE_PAGE_BYTES 4096.0
 /** QEMU's own default of max-bandwidth; libvirt's is no limit. */
 #define MIGRATE_BANDWIDTH_DEFAULT (128U << 20)
 #define MIGRATE_DOWNTIME_DEFAULT_S 0.3
@@ -51,6 +53,25 @@ struct migrate_memory {
     const struct write_curve *quiet;
 };
 
+/** How auto-converge slows a guest down: shares of its CPU time, and of what is sent. */
+struct migrate_throttle {
+    double first, step, most;
+    double trigger; /* begins when more than this is written while so much is sent */
+};
+
+/** QEMU's own: cpu-throttle-initial, -increment, max-cpu-throttle, throttle-trigger-threshold. */
+#define MIGRATE_THROTTLE_DEFAULT \
+    {                            \
+        0.2, 0.1, 0.99, 0.5      \
+    }
+
+/** A migration may do more than is foretold, which opens a bound of the forecast. */
+enum migrate_unforetold {
+    MIGRATE_SENDS_LESS_MEMORY = 1 << 0, /* than guest RAM holds */
+    MIGRATE_SENDS_LESS_WRITES = 1 << 1, /* than the guest writes */
+    MIGRATE_TAKES_LONGER = 1 << 2,      /* by more than any bound */
+};
+
 /** The way to the other host, and what is allowed there. */
 struct migrate_path {
     struct migrate_range bandwidth_bytes_s; /* the limit of the rounds */
@@ -61,6 +82,8 @@ struct migrate_path {
     struct migrate_range zero_page_s; /* time to find a page of zeroes on either side */
     bool tracks_pieces;               /* KVM: see above */
     bool auto_converge;               /* QEMU slows the guest down until it converges */
+    struct migrate_throttle throttle; /* and how */
+    unsigned unforetold;              /* enum migrate_unforetold */
 };
 
 enum migrate_verdict {
@@ -109,11 +132,15 @@ struct migrate_forecast {
  */
 double migrate_threshold_bytes(const struct migrate_path *path);
 
+/** Where a larger share of RAM is resident, that may be due to QEMU or the guest's kernel. */
+#define MIGRATE_RESIDENT_MOST 0.95
+
 /** Returns how much of guest RAM is not zero, where @p resident_bytes are resident. Some of those
  * pages hold only zeroes, and vmwss never reads pages. The estimate subtracts what firmware leaves;
- * the upper bound is all that is resident. The lower bound also subtracts the largest share of zero
- * pages seen in guests or, if the guest itself @p arrived by a migration, all that it did not
- * write. */
+ * the upper bound is all that is resident, or, with FLAG_SWAP, all of RAM. The lower bound also
+ * subtracts the largest share of zero pages seen in guests or, if the guest itself @p arrived by a
+ * migration or has nearly all of its RAM resident (preallocated, locked, or zeroed by its kernel),
+ * all that it did not write. */
 struct migrate_range migrate_filled(double ram_bytes, double resident_bytes,
                                     const struct write_curve *writes, bool arrived);
 
@@ -125,6 +152,9 @@ void migrate_foretell(const struct migrate_memory *memory, const struct migrate_
  * ends: enough to compare many forecasts, with a hundredth of the work. */
 void migrate_judge(const struct migrate_memory *memory, const struct migrate_path *path,
                    struct migrate_forecast *forecast);
+
+/** Returns true if that share of RAM is resident. */
+bool migrate_is_populated(double ram_bytes, double resident_bytes);
 
 /** "converges", "may-converge", "diverges" */
 const char *migrate_verdict_name(enum migrate_verdict verdict);

@@ -9,8 +9,22 @@
 #define ZEROES_BYTES_S 4e9
 #define ZEROES_TIMES 4
 #define ZEROES_GIVEN_TIMES 1.5
-/* QEMU's stream has pages of 4 KiB. */
-#define STREAM_PAGE_BYTES 4096
+static double or_default(double value, double otherwise)
+{
+    return value > 0 ? value : otherwise;
+}
+
+static struct migrate_throttle throttle_of(const struct migrate_throttle *given)
+{
+    static const struct migrate_throttle own = MIGRATE_THROTTLE_DEFAULT;
+
+    return (struct migrate_throttle){
+        .first = or_default(given->first, own.first),
+        .step = or_default(given->step, own.step),
+        .most = or_default(given->most, own.most),
+        .trigger = or_default(given->trigger, own.trigger),
+    };
+}
 
 static struct migrate_range within(double value, double share)
 {
@@ -24,11 +38,10 @@ static struct migrate_range times(double value, double factor)
 
 struct migrate_path migrate_path_of(const struct migrate_terms *terms, bool kvm)
 {
-    const double bandwidth = terms->bandwidth_bytes_s > 0 ? terms->bandwidth_bytes_s
-                                                          : MIGRATE_BANDWIDTH_DEFAULT;
+    const double bandwidth = or_default(terms->bandwidth_bytes_s, MIGRATE_BANDWIDTH_DEFAULT);
     const bool has_link = terms->link_bytes_s > 0;
     const bool given = terms->zeroes_bytes_s > 0;
-    const double zeroes = given ? terms->zeroes_bytes_s : ZEROES_BYTES_S;
+    const double zeroes = or_default(terms->zeroes_bytes_s, ZEROES_BYTES_S);
 
     return (struct migrate_path){
         .bandwidth_bytes_s = within(bandwidth, BANDWIDTH_SHARE),
@@ -37,8 +50,11 @@ struct migrate_path migrate_path_of(const struct migrate_terms *terms, bool kvm)
         .switchover_bytes_s = terms->switchover_bytes_s,
         .downtime_s = terms->downtime_s,
         .device_s = times(terms->state_s, STATE_TIMES),
-        .zero_page_s = times(STREAM_PAGE_BYTES / zeroes, given ? ZEROES_GIVEN_TIMES : ZEROES_TIMES),
+        .zero_page_s = times(MIGRATE_PAGE_BYTES / zeroes,
+                             given ? ZEROES_GIVEN_TIMES : ZEROES_TIMES),
         .tracks_pieces = kvm,
         .auto_converge = terms->auto_converge,
+        .throttle = throttle_of(&terms->throttle),
+        .unforetold = terms->unforetold,
     };
 }

@@ -14,6 +14,8 @@ struct migrate_terms {
     double downtime_s;         /* allowed */
     double state_s;            /* standstill for all but memory */
     bool auto_converge;
+    struct migrate_throttle throttle; /* 0: QEMU's own */
+    unsigned unforetold;              /* enum migrate_unforetold */
 };
 
 /** Standstill for the devices' state and for starting at the other end: QEMU 7.2, a guest of few

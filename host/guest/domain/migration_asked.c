@@ -27,22 +27,26 @@ int domain_allowed_downtime(struct domain_connection *connection, const char *na
 }
 
 int qemu_ask_migration(const struct fsroot *root, const struct qemu_process *process,
-                       struct json_t **capabilities, struct json_t **parameters,
-                       struct error *error)
+                       struct migration_answers *answers, struct error *error)
 {
     struct qmp *qmp = NULL;
     int rc = qmp_open(root, process, CONNECT_MS, &qmp, error);
 
-    *capabilities = *parameters = NULL;
+    *answers = (struct migration_answers){0};
     if (rc < 0)
         return rc;
-    rc = qmp_execute(qmp, "query-migrate-capabilities", QUERY_MS, capabilities, error);
+    rc = qmp_execute(qmp, "query-migrate-capabilities", QUERY_MS, &answers->capabilities, error);
     if (rc == 0)
-        rc = qmp_execute(qmp, "query-migrate-parameters", QUERY_MS, parameters, error);
+        rc = qmp_execute(qmp, "query-migrate-parameters", QUERY_MS, &answers->parameters, error);
+    if (rc == 0)
+        rc = qmp_execute(qmp, "query-migrate", QUERY_MS, &answers->status, error);
     qmp_close(qmp);
-    if (rc < 0) {
-        json_decref(*capabilities);
-        *capabilities = NULL;
-    }
     return rc;
+}
+
+void migration_answers_free(struct migration_answers *answers)
+{
+    json_decref(answers->capabilities);
+    json_decref(answers->parameters);
+    json_decref(answers->status);
 }

@@ -19,9 +19,15 @@ struct json_t;
 int domain_allowed_downtime(struct domain_connection *connection, const char *name, double *seconds,
                             struct error *error);
 
-/** QEMU's answers to query-migrate-capabilities and query-migrate-parameters, for json_decref();
- * NULL after an error. QEMU serves one client at a time: the connection is closed at once. Errors
- * as qmp_open() and qmp_execute(). */
+/** QEMU's answers to query-migrate-capabilities, query-migrate-parameters and query-migrate. */
+struct migration_answers {
+    struct json_t *capabilities, *parameters, *status;
+};
+
+/** Asks QEMU. Free the answers with migration_answers_free(), also after an error. QEMU serves one
+ * client at a time: the connection is closed at once. Errors as qmp_open() and qmp_execute(). */
 int qemu_ask_migration(const struct fsroot *root, const struct qemu_process *process,
-                       struct json_t **capabilities, struct json_t **parameters,
-                       struct error *error);
+                       struct migration_answers *answers, struct error *error);
+
+/** Frees the answers; each may be NULL. */
+void migration_answers_free(struct migration_answers *answers);

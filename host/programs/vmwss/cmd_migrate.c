@@ -111,6 +111,8 @@ static int foretell(const struct options *options, const struct migrate_guest *g
                                           .settings = &options->settings,
                                           .path = &path,
                                           .forecast = &forecast,
+                                          .bandwidth_assumed = options->terms.bandwidth_bytes_s ==
+                                                               0,
                                           .cpu_s = cpu_s,
                                           .explain = options->explain};
     const int rc = migrate_print(&report, options->sampling.json ? SHOW_JSON : SHOW_TABLE);

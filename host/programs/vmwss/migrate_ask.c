@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "programs/vmwss/migrate_ask.h"
 
-#include "base/text/json.h"
 #include "guest/domain/migration_asked.h"
 
-#include <jansson.h>
 #include <math.h>
 
 static void ask_libvirt(const struct guest *guest, const char *uri,
@@ -23,13 +21,15 @@ static void ask_libvirt(const struct guest *guest, const char *uri,
 static void ask_qemu(const struct fsroot *root, const struct guest *guest,
                      struct migrate_settings *settings)
 {
-    cleanup_json json_t *capabilities = NULL, *parameters = NULL;
+    struct migration_answers answers;
     struct error error = {0};
 
-    if (qemu_ask_migration(root, &guest->process, &capabilities, &parameters, &error) < 0)
-        return;
-    migrate_settings_read(capabilities, parameters, settings);
-    settings->source = "qmp";
+    if (qemu_ask_migration(root, &guest->process, &answers, &error) == 0) {
+        migrate_settings_read(answers.capabilities, answers.parameters, settings);
+        migrate_settings_read_status(answers.status, settings);
+        settings->source = "qmp";
+    }
+    migration_answers_free(&answers);
 }
 
 void migrate_ask(const struct fsroot *root, const struct guest *guest, const char *uri,

@@ -23,6 +23,9 @@ says() { foretold "${@:2}" | grep -q "$1"; }
 check "the verdict is in words" says 'does not converge at 5.0 MiB/s with 300ms of downtime' -b 5MiB/s
 check "the threshold is explained" says 'than 12.0 MiB is left' -b 40MiB/s --explain
 check "so is which resident pages count as zeroes" says 'lower bound 20 %, or 33 % with huge pages' -b 40MiB/s --explain
+check "a speed that is assumed is said" says 'bandwidth is assumed.*: 128.0 MiB/s'
+check "that of a slower connection is the one that counts" says 'does not converge at 1.0 MiB/s' -b 40MiB/s --link 1MiB/s
+check "and has to be more, too" says 'least bandwidth, also of the connection' -b 40MiB/s --link 1MiB/s
 expect_exit "a speed without its unit is refused" 1 '10G: expected a speed with its unit' foretold --bandwidth 10G
 expect_exit "a curve has its own guest" 1 'no DOMAIN and no --pid' foretold web1
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_migrate.c  The forecast of a live migration: the write curve between and beyond its
  * windows, and rounds that were worked out by hand or seen in a real migration. */
+#include "base/array.h"
 #include "base/parse.h"
 #include "decide/migrate/curve_file.h"
 #include "decide/migrate/forecast.h"
@@ -11,6 +12,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MIB 1048576.0
@@ -123,21 +125,21 @@ TEST(plain, a_guest_that_was_quiet_is_not_sure_to_converge)
     ck_assert(foretell(&of, &one_mib_s).verdict == MIGRATE_MAY_CONVERGE);
 }
 
-/* 25 MiB of 64 were filled; after a migration all 64 are resident. */
+/* 25 MiB of 64 were filled; after a migration all were resident, of which a balloon took 16. */
 TEST(plain, a_guest_that_has_arrived_may_take_less_time)
 {
-    struct migrate_guest guest = {.ram_bytes = 64 << 20, .resident_bytes = 64 << 20};
+    struct migrate_guest guest = {.ram_bytes = 64 << 20, .resident_bytes = 48 << 20};
     const struct write_curve hot = flat(MIB);
-    struct migrate_memory of = memory(64, 64, &guest.writes);
+    struct migrate_memory of = memory(64, 48, &guest.writes);
     const struct migrate_path way = path(5, 0.3);
 
     migrate_guest_mark(&guest, &hot);
     of.filled_bytes = migrate_guest_filled(&guest);
-    ck_assert(foretell(&of, &way).total_s.low > 10);
+    ck_assert(foretell(&of, &way).total_s.low > 7);
     guest.arrived = true;
     of.filled_bytes = migrate_guest_filled(&guest);
     ck_assert(foretell(&of, &way).total_s.low < 25 / 5.0);
-    ck_assert(foretell(&of, &way).total_s.value > 10);
+    ck_assert(foretell(&of, &way).total_s.value > 7);
 }
 
 /* The bench's guest at rest: 2322 pages were resident, of which 218 held only zeroes, and 2140 with
@@ -185,6 +187,7 @@ TEST(plain, writes_that_are_not_seen_make_no_sure_verdict)
     ck_assert(foretell(&of, &way).verdict == MIGRATE_CONVERGES);
     curve.flags = FLAG_VFIO;
     ck_assert(foretell(&of, &way).verdict == MIGRATE_MAY_CONVERGE);
+    ck_assert(isinf(foretell(&of, &way).total_s.high));
 }
 
 TEST(plain, markings_are_joined_as_far_as_their_windows_go)
@@ -250,6 +253,27 @@ TEST(plain, a_marking_is_as_long_as_a_last_round)
     ck_assert(migrate_marking_window_s(30) == 1);
     for (unsigned i = 1; i < 1000; i++)
         ck_assert(migrate_marking_pause_s(i) >= 0 && migrate_marking_pause_s(i) < 0.5);
+}
+
+/* Preallocated, locked, or zeroed by its own kernel: all 64 MiB are resident, of which 24 are
+ * filled; 16384 pages were resident, and 6176 were sent. */
+TEST(plain, ram_that_is_all_resident_may_hold_little)
+{
+    const struct write_curve hot = flat(MIB);
+
+    ck_assert(migrate_filled(64 * MIB, 64 * MIB, &hot, false).low < 24 * MIB);
+    ck_assert(migrate_filled(64 * MIB, 64 * MIB, &hot, false).high == 64 * MIB);
+    ck_assert(migrate_filled(64 * MIB, 48 * MIB, &hot, false).low > 37 * MIB);
+}
+
+/* It is not resident, and is sent. */
+TEST(plain, swapped_memory_is_in_the_upper_bound)
+{
+    struct write_curve hot = flat(MIB);
+
+    hot.flags = FLAG_SWAP;
+    ck_assert(migrate_filled(64 * MIB, 16 * MIB, &hot, false).high == 64 * MIB);
+    ck_assert(migrate_filled(64 * MIB, 16 * MIB, &hot, false).value < 16 * MIB);
 }
 
 /* --- the curve -------------------------------------------------------------------------------- */
@@ -334,6 +358,27 @@ TEST(plain, pages_that_are_left_are_written_again)
     ck_assert_int_eq(foretell(&guest, &way).verdict, MIGRATE_CONVERGES);
 }
 
+/* Seen with QEMU 7.2: Linux running redis, whose writes the oracle counted, through 6 MiB/s. What a
+ * round leaves is a part of what was written in the round before, and so mostly written again: it
+ * arrived in 23.4 s and 6 rounds. As random pages of all that were ever written, they would never
+ * be few. */
+TEST(plain, pages_that_are_left_are_those_of_the_round_before)
+{
+    const struct write_curve redis = {.n = 6,
+                                      .points = {{0.1, 0.110, 985716, 868352, 1183744},
+                                                 {0.2, 0.206, 1130592, 1011712, 1331200},
+                                                 {0.5, 0.511, 1482752, 1216512, 1703936},
+                                                 {1, 1.011, 1744896, 1744896, 1744896},
+                                                 {2, 2.008, 2387968, 2387968, 2387968},
+                                                 {5, 5.011, 3506176, 3506176, 3506176}}};
+    const struct migrate_memory guest = memory(256, 122, &redis);
+    const struct migrate_path way = path(6, 0.3);
+    const struct migrate_forecast forecast = foretell(&guest, &way);
+
+    ck_assert(is_near(forecast.total_s.value, 23.4, 0.1));
+    ck_assert(forecast.n_rounds < 12);
+}
+
 TEST(plain, new_pages_all_the_time_need_more_than_their_rate)
 {
     const struct write_curve curve = steady(10 * MIB);
@@ -371,12 +416,27 @@ TEST(plain, auto_converge_slows_a_guest_down)
     struct migrate_path way = path(20, 0.3);
 
     way.auto_converge = true;
+    way.throttle = (struct migrate_throttle)MIGRATE_THROTTLE_DEFAULT;
 
     const struct migrate_forecast forecast = foretell(&guest, &way);
 
     ck_assert(isfinite(forecast.total_s.value));
     /* Two thirds of its speed are what goes through. */
     ck_assert(forecast.throttle > 0.3 && forecast.throttle < 0.9);
+}
+
+/* QEMU completes a migration that has nothing left, whatever is allowed. */
+TEST(plain, without_any_downtime_a_guest_that_writes_nothing_converges)
+{
+    const struct write_curve idle = flat(0), hot = flat(MIB);
+    struct migrate_memory guest = memory(64, 24, &idle);
+    const struct migrate_path way = path(20, 0);
+
+    ck_assert_int_eq(foretell(&guest, &way).verdict, MIGRATE_CONVERGES);
+    /* 13 slices of 102 ms, 10,240 pages of zeroes, the devices */
+    ck_assert(is_near(foretell(&guest, &way).total_s.value, 13 * 0.102 + 0.01024 + 0.01, 0.001));
+    guest.writes = &hot;
+    ck_assert_int_eq(foretell(&guest, &way).verdict, MIGRATE_DIVERGES);
 }
 
 /* The first round leaves the last of RAM, so it matters how much of that is filled. */
@@ -461,6 +521,110 @@ TEST(plain, settings_that_nobody_told_change_nothing)
     ck_assert(odd.has_capabilities && odd.capabilities == 0 && !none.has_capabilities);
     ck_assert(terms.downtime_s == MIGRATE_DOWNTIME_DEFAULT_S && terms.bandwidth_bytes_s == 0);
     ck_assert(others.downtime_s == MIGRATE_DOWNTIME_DEFAULT_S && !others.auto_converge);
+}
+
+/* QEMU's 0, and libvirt's largest number, are no limit: then the connection is one. */
+TEST(plain, without_a_limit_the_connection_is_one)
+{
+    static const char *const unlimited[] = {"{\"max-bandwidth\": 0}",
+                                            "{\"max-bandwidth\": 9223372036853727232}"};
+
+    for (size_t i = 0; i < COUNT(unlimited); i++) {
+        const struct migrate_settings settings = settings_of("[]", unlimited[i]);
+        struct migrate_terms terms = MIGRATE_TERMS_DEFAULT;
+
+        migrate_settings_apply(&settings, &terms);
+        ck_assert(terms.bandwidth_bytes_s == 0);
+        terms.link_bytes_s = 1000 * MIB;
+        migrate_settings_apply(&settings, &terms);
+        ck_assert(terms.bandwidth_bytes_s == 1000 * MIB);
+    }
+}
+
+static struct migrate_settings status_of(const char *status)
+{
+    struct migrate_settings settings = MIGRATE_SETTINGS_UNKNOWN;
+    json_t *const answer = json_loads(status, 0, NULL);
+
+    migrate_settings_read_status(answer, &settings);
+    json_decref(answer);
+    return settings;
+}
+
+/* The answers of QEMU 7.2, and one that is odd. */
+TEST(plain, a_migration_that_is_refused_or_under_way_is_known)
+{
+    const struct migrate_settings blocked = status_of(
+        "{\"blocked-reasons\": [\"the vdi\\nformat\", \"others\"]}");
+
+    ck_assert_str_eq(blocked.blocked, "the vdi?format");
+    ck_assert(!blocked.under_way && !status_of("{}").under_way && !*status_of("{}").blocked);
+    ck_assert(status_of("{\"status\": \"active\"}").under_way);
+    ck_assert(!status_of("{\"status\": \"completed\"}").under_way);
+    ck_assert(!status_of("[\"status\"]").under_way);
+    ck_assert(!*status_of("{\"blocked-reasons\": {\"a\": 1}}").blocked);
+}
+
+/* Returns the forecast of a guest of 256 MiB, all filled, through 20 MiB/s. */
+static struct migrate_forecast by_settings(const char *capability, const char *parameters,
+                                           const struct write_curve *writes)
+{
+    char on[128];
+
+    snprintf(on, sizeof(on), "[{\"state\": true, \"capability\": \"%s\"}]", capability);
+
+    const struct migrate_settings settings = settings_of(on, parameters);
+    const struct migrate_memory guest = memory(256, 256, writes);
+    struct migrate_terms terms = MIGRATE_TERMS_DEFAULT;
+
+    terms.bandwidth_bytes_s = 20 * MIB;
+    migrate_settings_apply(&settings, &terms);
+
+    const struct migrate_path way = migrate_path_of(&terms, false);
+
+    return foretell(&guest, &way);
+}
+
+/* The upper bound is that of the same guest without it. */
+TEST(plain, a_capability_that_is_not_foretold_opens_a_bound)
+{
+    static const char *const less[] = {"xbzrle", "compress", "dirty-limit", "x-ignore-shared",
+                                       "background-snapshot"};
+    static const char *const more[] = {"block", "x-colo", "pause-before-switchover",
+                                       "rdma-pin-all"};
+    const struct write_curve idle = flat(0), hot = flat(30 * MIB);
+
+    for (size_t i = 0; i < COUNT(less); i++) {
+        ck_assert(by_settings(less[i], "{}", &hot).verdict == MIGRATE_MAY_CONVERGE);
+        ck_assert(isfinite(by_settings(less[i], "{}", &hot).total_s.low));
+        ck_assert(by_settings(less[i], "{}", &idle).verdict == MIGRATE_CONVERGES);
+    }
+    ck_assert(by_settings("x-ignore-shared", "{}", &idle).total_s.low < 1);
+    ck_assert(by_settings("xbzrle", "{}", &idle).total_s.low > 10);
+    for (size_t i = 0; i < COUNT(more); i++) {
+        ck_assert(by_settings(more[i], "{}", &hot).verdict == MIGRATE_DIVERGES);
+        ck_assert(by_settings(more[i], "{}", &idle).verdict == MIGRATE_MAY_CONVERGE);
+        ck_assert(isinf(by_settings(more[i], "{}", &idle).downtime_s.high));
+    }
+    ck_assert(by_settings("multifd", "{}", &hot).verdict == MIGRATE_DIVERGES);
+    ck_assert(by_settings("multifd", "{\"multifd-compression\": \"none\"}", &hot).verdict ==
+              MIGRATE_DIVERGES);
+    ck_assert(by_settings("multifd", "{\"multifd-compression\": \"zstd\"}", &hot).verdict ==
+              MIGRATE_MAY_CONVERGE);
+}
+
+TEST(plain, auto_converge_has_the_parameters_of_the_guest)
+{
+    const struct write_curve curve = steady(30 * MIB);
+    const struct migrate_forecast free = by_settings("auto-converge", "{}", &curve);
+    const struct migrate_forecast held = by_settings("auto-converge", "{\"max-cpu-throttle\": 20}",
+                                                     &curve);
+    const struct migrate_forecast fast = by_settings(
+        "auto-converge", "{\"cpu-throttle-initial\": 80, \"max-cpu-throttle\": 99}", &curve);
+
+    ck_assert(isfinite(free.total_s.value) && free.throttle > 0.3);
+    ck_assert(held.verdict == MIGRATE_DIVERGES && held.throttle == 0.2);
+    ck_assert(fast.total_s.value < free.total_s.value && fast.throttle >= 0.8);
 }
 
 /* Half as much as the connection carries is all that may be left. */
