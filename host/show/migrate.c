@@ -301,7 +301,7 @@ void migrate_note_assumed(const struct migrate_path *path)
 {
     char speed[32];
 
-    note("the bandwidth is assumed, as none was given and none is set: %s/s; see --bandwidth\n",
+    note("the bandwidth is assumed, as none was given or is known to be set: %s/s; see --bandwidth\n",
          bytes_text(speed, sizeof(speed), path->bandwidth_bytes_s.value));
 }
 
