@@ -28,8 +28,9 @@ static const char *trouble(const struct control_guest *guest)
     if (guest->state.trouble == TROUBLE_NO_RETURN)
         return "inhibited: its balloon inflates, and the host gets nothing back";
     return guest->state.has_driver
-               ? "inhibited: its balloon moved before, and did not for three targets: the guest has "
-                 "nothing left to give, or its driver is stuck"
+               ? "inhibited: its balloon moved before, and did not for its last targets: the guest "
+                 "has nothing left to give, its driver is stuck, or another program sets it back "
+                 "at once"
                : "inhibited: its balloon does not move: the guest has no driver for it, or another "
                  "program sets it back at once";
 }

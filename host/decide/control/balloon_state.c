@@ -6,7 +6,10 @@
 
 #include <math.h>
 
-#define INSISTS_MAX 3.0 /* times that an hour is doubled */
+/* Times foreign_s: what happens again within this time is in a row, and that long nothing is taken
+ * at most. */
+#define ROW_MAX 8
+#define HOLD_MAX 3 /* the same of a panic that is not served, and of a driver that is not tried */
 
 const struct balloon_policy balloon_policy_default = {
     .progress_s = 5,
@@ -16,8 +19,7 @@ const struct balloon_policy balloon_policy_default = {
     .return_bytes = 64 * DECIDE_MIB,
     .foreign_s = 3600,
     .contests_max = 3,
-    .contest_s = 600,
-    .own_pause_s = 600,
+    .undone_pause_s = 600,
     .still_bytes = DECIDE_MIB,
     .frozen_bytes = 16 * DECIDE_MIB,
     .start_s = 600,
@@ -104,18 +106,58 @@ static bool follow_plug(struct balloon_state *state, const struct balloon_policy
 
 /* --- moves ------------------------------------------------------------------------------------ */
 
-/* Another program has taken back the memory that a panic got. The more often that happens, the
- * longer panics get none. */
+/* Returns how long nothing is tried after @p n times in a row, of which @p free cost nothing. */
+static double pause_after(const struct balloon_policy *policy, unsigned n, unsigned free,
+                          double most_s)
+{
+    return n > free ? fmin(policy->undone_pause_s * exp2((double)(n - free) - 1), most_s) : 0;
+}
+
+/* Returns how often it was in a row until now. Another program may be slow. */
+static unsigned row_n(const struct balloon_row *row, const struct balloon_policy *policy,
+                      double now_s)
+{
+    const double most_s = ROW_MAX * policy->foreign_s;
+
+    return now_s - row->at_s > most_s + pause_after(policy, row->n, 0, most_s) ? 0 : row->n;
+}
+
+static void count_one(struct balloon_row *row, const struct balloon_policy *policy, double now_s)
+{
+    row->n = row_n(row, policy, now_s) + 1;
+    row->at_s = now_s;
+}
+
+/* Another program has taken back what we gave. The more often that happens, the longer panics get
+ * nothing, and the balloon is left alone for twice as long. */
 static void note_contest(struct balloon_state *state, const struct balloon_policy *policy,
                          double now_s)
 {
+    struct balloon_row *row = &state->rival.took;
+    double hold_s;
+
     state->rival.raised = false;
-    state->rival.until_s = now_s + policy->foreign_s;
-    if (++state->rival.n < policy->contests_max)
-        return;
-    state->rival.hold_s = now_s +
-                          fmin(policy->contest_s * exp2(state->rival.n - policy->contests_max),
-                               policy->foreign_s);
+    count_one(row, policy, now_s);
+    hold_s = row->n < policy->contests_max ? 0
+                                           : pause_after(policy, row->n, policy->contests_max - 2,
+                                                         HOLD_MAX * policy->foreign_s);
+    state->rival.hold_s = now_s + hold_s;
+    state->rival.until_s = now_s + fmax(policy->foreign_s, 2 * hold_s);
+}
+
+/* Notes that what was taken came back, or did not come. The more often that happens, the longer
+ * nothing is taken. What comes back while nothing is taken counts as one. */
+static void note_back(struct balloon_state *state, const struct balloon_policy *policy,
+                      unsigned free, double now_s)
+{
+    struct balloon_row *row = &state->rival.back;
+
+    if (row->n == 0 || now_s >= state->pace.paused_until_s)
+        count_one(row, policy, now_s);
+    row->at_s = now_s;
+    state->pace.paused_until_s = fmax(
+        state->pace.paused_until_s,
+        now_s + pause_after(policy, row->n, free, ROW_MAX * policy->foreign_s));
 }
 
 /* Remembers the limits of a guest that has more memory than we, or its owner, gave it. Either
@@ -144,12 +186,13 @@ static void leave_to_another(struct balloon_state *state, const struct balloon_p
     state->limit_bytes = larger(state->limit_bytes, larger(state->seen_bytes, actual));
     state->before_bytes = 0;
     state->pending_bytes = 0;
-    if (balloon_is_inhibited(state))
+    if (state->trouble == TROUBLE_NO_RETURN)
         return;
+    state->has_driver = true;
+    state->trouble = TROUBLE_FOREIGN;
+    state->rival.until_s = fmax(now_s + policy->foreign_s, state->rival.until_s);
     if (state->rival.raised && actual < state->seen_bytes)
         note_contest(state, policy, now_s);
-    state->trouble = TROUBLE_FOREIGN;
-    state->rival.until_s = now_s + policy->foreign_s;
 }
 
 /* The balloon is back at our target: the guest was reset. */
@@ -158,6 +201,7 @@ static void regain(struct balloon_state *state, const struct balloon_policy *pol
 {
     if (state->trouble != TROUBLE_FOREIGN || state->rival.lost.limit_bytes == 0 ||
         now_s >= state->rival.lost.until_s ||
+        row_n(&state->rival.took, policy, now_s) >= policy->contests_max ||
         distance(actual, state->rival.lost.set_bytes) > policy->still_bytes)
         return;
     state->trouble = TROUBLE_NONE;
@@ -165,7 +209,7 @@ static void regain(struct balloon_state *state, const struct balloon_policy *pol
     state->limit_bytes = state->rival.lost.limit_bytes;
     state->set_bytes = state->seen_bytes = actual;
     state->rival.lost.limit_bytes = 0;
-    state->pace.paused_until_s = fmax(state->pace.paused_until_s, now_s + policy->own_pause_s);
+    state->pace.paused_until_s = fmax(state->pace.paused_until_s, now_s + policy->undone_pause_s);
 }
 
 /* Its driver has just been loaded, and takes what libvirt told QEMU at the start. */
@@ -176,44 +220,6 @@ static bool starts_smaller(const struct balloon_state *state, const struct ballo
 
     return state->before_bytes == 0 && !(input->up_s >= start_s) &&
            state->seen_bytes + policy->still_bytes >= input->assigned_bytes;
-}
-
-/* Another program may be slow. */
-static double row_s(const struct balloon_policy *policy)
-{
-    return 2 * policy->foreign_s;
-}
-
-/* Returns how long a guest is left alone to which another program gives back all that is taken. */
-static double insisting_s(const struct balloon_state *state, const struct balloon_policy *policy)
-{
-    const double more = (double)state->rival.back.n - policy->contests_max;
-
-    return policy->foreign_s * exp2(fmin(fmax(more, 0), INSISTS_MAX));
-}
-
-/* Returns true if all that was taken came back, as often as another program would do it. */
-static bool insists(struct balloon_state *state, const struct balloon_policy *policy,
-                    uint64_t actual, double now_s)
-{
-    if (actual + policy->still_bytes < state->before_bytes)
-        return false;
-    if (now_s - state->rival.back.at_s > row_s(policy) + insisting_s(state, policy))
-        state->rival.back.n = 0;
-    state->rival.back.at_s = now_s;
-    return ++state->rival.back.n >= policy->contests_max;
-}
-
-/* The rises that follow while nothing is taken count as one. */
-static double own_pause_s(struct balloon_state *state, const struct balloon_policy *policy,
-                          double now_s)
-{
-    if (now_s - state->rival.rose.at_s > row_s(policy))
-        state->rival.rose.n = 0;
-    if (state->rival.rose.n == 0 || now_s >= state->pace.paused_until_s)
-        state->rival.rose.n++;
-    state->rival.rose.at_s = now_s;
-    return fmin(policy->own_pause_s * exp2(state->rival.rose.n - 1), policy->foreign_s);
 }
 
 /* Handles a move without a target of ours: the guest takes back what it had, or another controller
@@ -232,15 +238,9 @@ static void move_unasked(struct balloon_state *state, const struct balloon_polic
         leave_to_another(state, policy, actual, now_s);
         return;
     }
-    if (insists(state, policy, actual, now_s)) {
-        leave_to_another(state, policy, actual, now_s);
-        state->rival.until_s = now_s + insisting_s(state, policy);
-        return;
-    }
     state->moving = state->proving = false;
     state->stalled = true;
-    state->pace.paused_until_s = fmax(state->pace.paused_until_s,
-                                      now_s + own_pause_s(state, policy, now_s));
+    note_back(state, policy, 0, now_s);
 }
 
 static void arrive(struct balloon_state *state, double now_s)
@@ -253,12 +253,14 @@ static void arrive(struct balloon_state *state, double now_s)
     state->settled_at_s = now_s;
 }
 
-/* The driver of a suspended guest does not run, which proves nothing about it. */
+/* The driver of a suspended guest does not run, which proves nothing about it. One that is slow has
+ * not stopped. */
 static void stall(struct balloon_state *state, const struct balloon_policy *policy,
                   const struct decide_input *input, double now_s)
 {
     uint64_t actual = decide_actual(input);
     bool moved = distance(actual, state->from_bytes) > policy->still_bytes;
+    bool stopped = now_s - state->progress_at_s >= policy->progress_s;
 
     state->moving = false;
     state->stalled = true;
@@ -268,12 +270,20 @@ static void stall(struct balloon_state *state, const struct balloon_policy *poli
     state->has_driver = state->has_driver || moved;
     if (moved)
         state->n_stalls = 0;
-    else if (state->rival.raised && state->trouble == TROUBLE_FOREIGN) /* between two decisions */
-        note_contest(state, policy, now_s);
-    else if (!state->unsure && !(input->vetoes & VETO_PAUSED))
+    if (state->unsure || (input->vetoes & VETO_PAUSED))
+        return;
+    if (state->rival.raised && state->trouble == TROUBLE_FOREIGN) {
+        if (stopped) /* between two decisions */
+            note_contest(state, policy, now_s);
+    } else if (!moved) {
         state->n_stalls++;
-    if (state->n_stalls >= policy->stalls_max && state->trouble == TROUBLE_NONE)
-        state->trouble = TROUBLE_NO_DRIVER;
+    } else if (stopped && actual < state->from_bytes) {
+        note_back(state, policy, 1, now_s);
+    }
+    if (state->n_stalls < policy->stalls_max || state->trouble != TROUBLE_NONE)
+        return;
+    state->trouble = TROUBLE_NO_DRIVER;
+    count_one(&state->rival.back, policy, now_s);
 }
 
 /* Returns how far it has come in the direction of its target since it had @p since_bytes; negative:
@@ -364,18 +374,19 @@ static void note_touched(struct balloon_state *state, const struct balloon_polic
 }
 
 /* It may just have had no time to run, or nothing left to give, or its driver is loaded only now.
- * One that never moved has one try. */
+ * It has one try. */
 static void end_trouble(struct balloon_state *state, const struct balloon_policy *policy,
                         double now_s)
 {
-    if (state->trouble == TROUBLE_FOREIGN && now_s >= state->rival.until_s) {
+    double tried_s = fmax(policy->foreign_s, pause_after(policy, state->rival.back.n, 0,
+                                                         HOLD_MAX * policy->foreign_s));
+
+    if (state->trouble == TROUBLE_FOREIGN && now_s >= state->rival.until_s)
         state->trouble = TROUBLE_NONE;
-        state->rival.n = 0;
-    }
     if (state->trouble == TROUBLE_NO_DRIVER && !state->moving &&
-        now_s - state->settled_at_s >= policy->foreign_s) {
+        now_s - state->settled_at_s >= tried_s) {
         state->trouble = TROUBLE_NONE;
-        state->n_stalls = state->has_driver ? 0 : policy->stalls_max - 1;
+        state->n_stalls = policy->stalls_max - 1;
     }
 }
 
@@ -466,8 +477,8 @@ void balloon_issued(struct balloon_state *state, const struct decide_input *inpu
     state->plug.since_s = 0;
     state->rested = true;
     state->pending_bytes += less(target_bytes, balloon_given(state, input));
-    state->rival.raised = state->rival.raised ||
-                          (state->trouble == TROUBLE_FOREIGN && target_bytes > actual);
+    if (target_bytes != actual)
+        state->rival.raised = target_bytes > actual;
     state->from_bytes = state->seen_bytes = state->mark_bytes = actual;
     if (state->moving && target_bytes > actual) /* it may have gone on since libvirt was asked */
         state->seen_bytes = smaller(actual, state->set_bytes);

@@ -19,19 +19,19 @@
  *     guest used less: 3 GiB used in 4 went to 1 GiB. So statistics in which what is available has
  *     not changed by a byte while the balloon took 16 MiB or more are none;
  *   - a balloon that rises by itself to no more than what the guest had is deflated by the guest,
- *     which had no other memory left (deflate-on-oom): its current size becomes its target, and
- *     nothing is taken for ten minutes, and twice as long each time that it happens again within
- *     two hours, up to an hour. A program that gives back a part again and again looks the same. If
- *     all that was taken comes back three times in a row, less than two hours apart, it is left
- *     alone as below: for an hour, then for two, up to eight;
+ *     which had no other memory left (deflate-on-oom), or another program gives that back, which
+ *     looks the same: its current size becomes its target, and nothing is taken for ten minutes,
+ *     and twice as long each time that it happens again within eight hours, up to eight hours. A
+ *     balloon that stops on its way down may be set back between two looks at it: from the second
+ *     time on it counts as one that rose. One that is slow has not stopped;
  *   - a balloon that moves in any other way without a target of ours is moved by another program
  *     (MOM, virsh setmem): it is left alone for an hour after the last such move, except on a
- *     panic, and is no longer ours to restore. If it takes back what a panic was given three times
- *     in a row, two controllers are at work: panics are served after ten minutes then, after
- * twenty, up to an hour, until that program has left the balloon alone for an hour. A balloon that
- * was moving when first seen was set before, for instance by a controller that has just ended. This
- * does not count as a move until the balloon has come to rest, and until then nothing is done
- * except on a panic: its size on the way is not its original size;
+ *     panic, and is no longer ours to restore. If it takes back what it was given three times in a
+ *     row, two controllers are at work: panics are served after twenty minutes then, after forty,
+ *     up to three hours, and all else waits for twice as long. A balloon that was moving when first
+ *     seen was set before, for instance by a controller that has just ended. This does not count as
+ *     a move until the balloon has come to rest, and until then nothing is done except on a panic:
+ *     its size on the way is not its original size;
  *   - where memory is plugged or unplugged (a DIMM, virtio-mem), M and B change alike and the
  *     balloon, M - B, does not: all sizes that are remembered change with them. libvirt may know M
  *     before B, so nothing is concluded from B until both fit, or for a minute. An order that is
@@ -60,6 +60,12 @@ enum balloon_trouble {
     TROUBLE_FOREIGN,   /* another program moves it */
 };
 
+/** How often another program undid what we had ordered, in a row. */
+struct balloon_row {
+    unsigned n;
+    double at_s; /* the last time */
+};
+
 struct balloon_policy {
     double progress_s;     /* 5 */
     double move_s;         /* 60, for a whole move */
@@ -68,8 +74,8 @@ struct balloon_policy {
     uint64_t return_bytes; /* 64 MiB */
     double foreign_s;      /* 3600 */
     unsigned contests_max; /* panics in a row that are served against another program: 3 */
-    double contest_s;      /* pause after these, twice as long after each that follows: 600 */
-    double own_pause_s;    /* pause after it has deflated by itself: 600 */
+    /* pause after what was ordered was undone, and twice as long each time that follows: 600 */
+    double undone_pause_s;
     uint64_t still_bytes;  /* a smaller change is no move: 1 MiB */
     uint64_t frozen_bytes; /* taken without a change of what is available: 16 MiB */
     /* until this uptime a balloon that inflates from all of M does so for libvirt: 600 */
@@ -112,14 +118,11 @@ struct balloon_state {
     bool has_driver;   /* its balloon has moved to a target of ours, or as far as it could */
     enum balloon_trouble trouble;
     struct {
-        double until_s; /* end of TROUBLE_FOREIGN */
-        bool raised;    /* a panic was served since its last move */
-        unsigned n;     /* times in a row that it took that back */
-        double hold_s;  /* no panic is served before this */
-        struct {
-            unsigned n;  /* times in a row */
-            double at_s; /* the last time */
-        } back, rose; /* all that was taken was back; the balloon rose without a target of ours */
+        double until_s;          /* end of TROUBLE_FOREIGN */
+        bool raised;             /* we ordered growth since its last move */
+        double hold_s;           /* no panic is served before this */
+        struct balloon_row took; /* what it was given did not stay */
+        struct balloon_row back; /* what was taken from it did not stay, or did not come */
         struct {
             uint64_t before_bytes; /* 0: we had set none */
             uint64_t limit_bytes;  /* 0: nothing is lost */

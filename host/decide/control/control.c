@@ -388,6 +388,14 @@ void control_run(const struct control_policy *policy, struct control_host *host,
         split_target(&guests[i]);
 }
 
+void control_watch(const struct control_policy *policy, struct control_guest *guests, size_t n,
+                   double now_s)
+{
+    for (size_t i = 0; i < n; i++)
+        if (guests[i].state.moving && guests[i].input.actual_bytes != guests[i].state.seen_bytes)
+            balloon_observe(&guests[i].state, &policy->balloon, &guests[i].input, now_s);
+}
+
 /* Never less than it has: processes that use the memory by now would be killed, and no controller
  * runs any more. */
 static uint64_t left_with(const struct control_guest *guest, enum control_restore restore)

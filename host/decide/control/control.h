@@ -59,6 +59,11 @@ void control_policy_init(struct control_policy *policy);
 void control_run(const struct control_policy *policy, struct control_host *host,
                  struct control_guest *guests, size_t n);
 
+/** Takes in the sizes of balloons that move, between two decisions: otherwise one that another
+ * program sets back at once looks as if it had stopped. Their inputs are of now. */
+void control_watch(const struct control_policy *policy, struct control_guest *guests, size_t n,
+                   double now_s);
+
 /** Sizes that guests are left with when the controller ends. */
 enum control_restore { RESTORE_BEFORE, RESTORE_MAX, RESTORE_HOLD };
 

@@ -44,23 +44,34 @@ static void write_waiting(char *text, size_t size, const struct control_policy *
         snprintf(text, size, "less is enough, for %.0f s of %.0f so far", lower_s, after_s);
 }
 
-static void write_rival(char *text, size_t size, const struct control_policy *policy,
-                        const struct control_host *host, const struct balloon_state *state)
+static void write_rival(char *text, size_t size, const struct control_host *host,
+                        const struct balloon_state *state)
 {
     if (balloon_is_contested(state, host->now_s))
         snprintf(
             text, size,
             "two controllers are at work: another program, as MOM or pvestatd, took back what it "
             "was given %u times in a row, last to %.0f MiB: its panics are not served for %.0f s",
-            state->rival.n, control_mib(state->seen_bytes), state->rival.hold_s - host->now_s);
-    else if (state->rival.back.n >= policy->balloon.contests_max)
-        snprintf(text, size,
-                 "another program, or the guest itself, took back all that was taken %u times in a "
-                 "row: it is left alone for %.0f s",
-                 state->rival.back.n, fmax(state->rival.until_s - host->now_s, 0));
+            state->rival.took.n, control_mib(state->seen_bytes), state->rival.hold_s - host->now_s);
     else
         snprintf(text, size, "another program moved its balloon: it is left alone for %.0f s",
                  fmax(state->rival.until_s - host->now_s, 0));
+}
+
+static void write_pause(char *text, size_t size, const struct control_host *host,
+                        const struct balloon_state *state)
+{
+    const struct decide_pace *pace = &state->pace;
+    double pause_s = pace->paused_until_s - host->now_s;
+
+    if (pace->paused_until_s <= pace->panicked_s + pace->pause_s)
+        snprintf(text, size, "nothing is taken for %.0f s after its last panic", pause_s);
+    else
+        snprintf(text, size,
+                 "nothing is taken for %.0f s: its balloon did not come to what was ordered, or "
+                 "not stay there, %u times in a row, by another program, the guest itself, or a "
+                 "driver that stops",
+                 pause_s, state->rival.back.n);
 }
 
 static void write_hold(char *text, size_t size, const struct control_policy *policy,
@@ -80,7 +91,7 @@ static void write_hold(char *text, size_t size, const struct control_policy *pol
         snprintf(text, size, "it is excluded");
         return;
     case HOLD_FOREIGN:
-        return write_rival(text, size, policy, host, state);
+        return write_rival(text, size, host, state);
     case HOLD_INHIBITED:
         snprintf(text, size, "%s", actuators[control_first(guest)]->trouble(guest));
         return;
@@ -98,12 +109,7 @@ static void write_hold(char *text, size_t size, const struct control_policy *pol
     case HOLD_WAITING:
         return write_waiting(text, size, policy, host, guest);
     case HOLD_PAUSE:
-        snprintf(text, size, "nothing is taken for %.0f s after its %s",
-                 state->pace.paused_until_s - host->now_s,
-                 state->pace.paused_until_s > state->pace.panicked_s + state->pace.pause_s
-                     ? "balloon moved by itself"
-                     : "last panic");
-        return;
+        return write_pause(text, size, host, &guest->state);
     case HOLD_AMPLE:
         snprintf(text, size, "the host has enough: %.0f MiB are free",
                  control_mib(host->free_bytes));

@@ -278,7 +278,7 @@ static void alert_contest(struct balloond *balloond, size_t i)
             "domain %s: two controllers are at work: another program (MOM, vdsmd, pvestatd, or a "
             "script with virsh setmem) took back what this one gave %u times in a row, last to "
             "%llu MiB: end one of them, or exclude the guest",
-            member->name, state->rival.n, (unsigned long long)(state->seen_bytes / DECIDE_MIB));
+            member->name, state->rival.took.n, (unsigned long long)(state->seen_bytes / DECIDE_MIB));
     member->contested = contested || (member->contested && state->trouble == TROUBLE_FOREIGN);
 }
 
@@ -324,6 +324,8 @@ static int decide_once(struct balloond *balloond, struct error *error)
     if (rc < 0)
         return rc;
     recording_after(balloond);
+    control_watch(&balloond->config->policy, balloond->members.guests, balloond->members.n,
+                  balloond->followed_s);
     if (balloond_now_s() < balloond->decided_s + balloond->config->interval_s - 0.05 &&
         !panics(balloond))
         return 0;

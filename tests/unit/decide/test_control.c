@@ -1256,7 +1256,7 @@ TEST(rules, two_controllers_do_not_fight)
     h.now_s += 3600; /* it has gone */
     run(&h, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_FULL);
-    ck_assert_uint_eq(g.state.rival.n, 0);
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
 }
 
 /* With deflate-on-oom, where it has nothing else left. */

@@ -1,41 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
  * @file test_control_histories.c  Random histories of the kinds of trouble that operators have
- * reported, each under the control law alone. VMWSS_HISTORIES sets how many of each kind.
+ * reported, each under the control law alone.
  */
 #include "fixture.h"
 
-#include "control_host.h"
+#include "control_history.h"
 #include "guest/domain/domain_memory.h"
 
-#include <stdlib.h>
-
 #define DEFAULT_HISTORIES 60
-#define GIB (1024 * MIB)
 #define LATE_MAX 8
-
-static uint64_t random_state;
-
-/* xorshift64* */
-static uint64_t draw(uint64_t n)
-{
-    random_state ^= random_state >> 12;
-    random_state ^= random_state << 25;
-    random_state ^= random_state >> 27;
-    return n > 0 ? (random_state * 0x2545F4914F6CDD1DULL >> 16) % n : 0;
-}
-
-static bool chance(unsigned percent)
-{
-    return draw(100) < percent;
-}
-
-static unsigned histories(void)
-{
-    const char *text = getenv("VMWSS_HISTORIES");
-
-    return text ? (unsigned)strtoul(text, NULL, 10) : DEFAULT_HISTORIES;
-}
 
 /* --- a guest as it is ------------------------------------------------------------------------- */
 
@@ -55,7 +29,7 @@ static uint64_t actual(void)
 
 static void begin(uint64_t seed)
 {
-    random_state = seed * 0x9E3779B97F4A7C15ULL + 1;
+    seed_draws(seed);
     control_policy_init(&policy);
     h = (struct control_host){
         .total_bytes = 64 * GIB, .free_bytes = 20 * GIB, .now_s = 100000, .cpu_some = NAN};
@@ -294,36 +268,27 @@ static bool takes_nothing_by_wrong_numbers(uint64_t seed)
 
 FIXTURE(made, .setup = setup);
 
-static void holds(bool (*check)(uint64_t seed))
-{
-    unsigned n = histories(), failed = 0;
-
-    for (unsigned seed = 1; seed <= n; seed++)
-        failed += !check(seed);
-    ck_assert_msg(failed == 0, "%u of %u histories", failed, n);
-}
-
 TEST(made, plugged_memory_is_no_other_hand)
 {
-    holds(plugs_well);
+    holds(plugs_well, DEFAULT_HISTORIES);
 }
 
 TEST(made, no_guest_gets_more_than_its_owner_gives)
 {
-    holds(keeps_the_owners_limit);
+    holds(keeps_the_owners_limit, DEFAULT_HISTORIES);
 }
 
 TEST(made, what_was_taken_comes_back)
 {
-    holds(gives_back);
+    holds(gives_back, DEFAULT_HISTORIES);
 }
 
 TEST(made, limits_inside_are_no_panic)
 {
-    holds(takes_nothing_for_limits);
+    holds(takes_nothing_for_limits, DEFAULT_HISTORIES);
 }
 
 TEST(made, wrong_numbers_take_nothing)
 {
-    holds(takes_nothing_by_wrong_numbers);
+    holds(takes_nothing_by_wrong_numbers, DEFAULT_HISTORIES);
 }
