@@ -6,6 +6,10 @@
  * table fails with EPERM. A call that is newer than the table fails with ENOSYS, and so does
  * clone3(2), because the C library then uses the older call. No call ends the process.
  *
+ * A child has the filter of its parent, with the parent's pid in it, which may be another process's
+ * when the parent has ended. So a process that may make others signals none, not even itself:
+ * abort(3) then ends it by SIGSEGV.
+ *
  * A filter sees numbers and arguments, but no memory that arguments point to. So the table allows
  * a call by the values of its arguments where these decide: ioctl(2) by request, fcntl(2) and
  * prctl(2) by command, process_madvise(2) by advice, open(2) by flags, socket(2) by family. A call

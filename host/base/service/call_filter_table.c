@@ -17,6 +17,9 @@
 /* Users of libraries that may do more with files and sockets than this project's code does. */
 #define LIBRARIES (CALLS_REST | CALLS_EXPORTER)
 #define ALL CALLS_ALL
+/* These make other processes: guardians, pages. See call_filter.h. */
+#define PARENTS (SCANNERS | CALLS_EXPORTER)
+#define CHILDLESS (ALL & ~PARENTS)
 
 /* The kernel takes these arguments as 32 bits wide. */
 #define INT 0xffffffffULL
@@ -52,6 +55,16 @@
 #define FCNTL(command, roles) IF(fcntl, roles, 1, INT, command)
 #define PRCTL(option, roles) IF(prctl, roles, 0, INT, option)
 #define FAMILY(family, roles) IF(socket, roles, 0, INT, family)
+#define LOCAL(call, roles, type)                                         \
+    {                                                                    \
+        SCMP_SYS(call), roles,                                           \
+        {                                                                \
+            {0, INT, AF_UNIX},                                           \
+            {                                                            \
+                1, INT & ~(uint64_t)(SOCK_CLOEXEC | SOCK_NONBLOCK), type \
+            }                                                            \
+        }                                                                \
+    }
 #define ADVICE(advice, roles) IF(process_madvise, roles, 3, INT, advice)
 
 /* O_TMPFILE without O_DIRECTORY. */
@@ -101,9 +114,10 @@ static const struct call_line table[] = {
     CALL(memfd_create, SCANNERS | LIBRARIES),
     NUMBER(CALL_MSEAL, ALL),
     /* --- this process and its threads --- */
-    IF(clone, ALL, 0, NEW_NAMESPACES, 0),
-    CALL(fork, ALL),
-    CALL(vfork, ALL),
+    IF(clone, ALL, 0, NEW_NAMESPACES | CLONE_THREAD, CLONE_THREAD),
+    IF(clone, PARENTS, 0, NEW_NAMESPACES, 0),
+    CALL(fork, PARENTS),
+    CALL(vfork, PARENTS),
     CALL(exit, ALL),
     CALL(exit_group, ALL),
     CALL(wait4, ALL),
@@ -172,9 +186,11 @@ static const struct call_line table[] = {
     PRCTL(PR_GET_SECCOMP, ALL),
     PRCTL(PR_SET_SECCOMP, ALL),
     PRCTL(SET_VMA, ALL),
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) /* which stop our threads by it \
-                                                                   */
+#if defined(__SANITIZE_ADDRESS__) ||                              \
+    defined(__SANITIZE_THREAD__) /* which stop our threads by it, \
+                                  * from a process of their own */
     CALL(ptrace, ALL),
+    IF(clone, ALL, 0, NEW_NAMESPACES, 0),
     PRCTL(PR_SET_PTRACER, ALL),
 #endif
     /* --- signals: to this process only, so that the C library can abort(); 0 is not a signal ---
@@ -189,9 +205,9 @@ static const struct call_line table[] = {
     CALL(signalfd, ALL),
     CALL(signalfd4, ALL),
     CALL(pause, ALL),
-    IF(kill, ALL, 0, INT, CALL_FILTER_OWN_PID),
+    IF(kill, CHILDLESS, 0, INT, CALL_FILTER_OWN_PID),
     IF(kill, ALL, 1, INT, 0),
-    IF(tgkill, ALL, 0, INT, CALL_FILTER_OWN_PID),
+    IF(tgkill, CHILDLESS, 0, INT, CALL_FILTER_OWN_PID),
     /* --- time --- */
     CALL(clock_gettime, ALL),
     CALL(clock_getres, ALL),
@@ -351,10 +367,13 @@ static const struct call_line table[] = {
     CALL(getsockname, ALL),
     CALL(getpeername, ALL),
     CALL(shutdown, ALL),
-    IF(socketpair, ALL, 0, INT, AF_UNIX),
+    /* not of datagrams, which sendto(2) sends to any socket that has a path, unconnected */
+    LOCAL(socketpair, ALL, SOCK_STREAM),
+    LOCAL(socketpair, ALL, SOCK_SEQPACKET),
     CALL(connect, CALLS_AGENTS | LIBRARIES),
     CALL(bind, LIBRARIES),
-    FAMILY(AF_UNIX, CALLS_AGENTS | LIBRARIES),
+    LOCAL(socket, CALLS_AGENTS, SOCK_STREAM),
+    FAMILY(AF_UNIX, LIBRARIES),
     FAMILY(AF_VSOCK, CALLS_AGENTS),
     FAMILY(AF_NETLINK, LIBRARIES),
     FAMILY(AF_INET, CALLS_EXPORTER),

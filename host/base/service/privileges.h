@@ -24,7 +24,7 @@
  * change its limits, priority or scheduling, load code into the kernel, change mounts, freeze a
  * file system, watch others' accesses to files, set the clock, or use a network. The rest is also
  * refused calls that advise on another process's memory, or count its events. The scanner is
- * refused all sockets except those to agents, and to open any file for writing: neither root's
+ * refused all sockets except streams to agents, and to open any file for writing: neither root's
  * files nor /proc/PID/mem. It writes page_idle's bitmap by a descriptor from before, and has its
  * locks created, and its tracepoints opened, by another process
  * (programs/vmwssd/scanner/lock_keeper.h): the attributes of perf_event_open(2), which no filter

@@ -9,6 +9,7 @@
 #include <linux/sockios.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -238,6 +239,12 @@ static const struct one_call refused[] = {
     NEVER(socket, AF_XDP),
     NEVER(socket, AF_BLUETOOTH),
     NEVER(socketpair, AF_TIPC),
+    NEVER(socketpair, AF_UNIX, SOCK_DGRAM),
+    NEVER(socketpair, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC),
+    NEVER(socketpair, AF_UNIX, UPPER | SOCK_DGRAM),
+    NEVER(socketpair, AF_UNIX, SOCK_RAW),
+    NOT_BY(SCANNER, socket, AF_UNIX, SOCK_DGRAM),
+    NOT_BY(SCANNER, socket, AF_UNIX, SOCK_RAW | SOCK_NONBLOCK),
     NO_IOCTL(SIOCSIFFLAGS),
     NO_IOCTL(SIOCSIFADDR),
     NOT_BY(SCANNER, bind),
@@ -306,6 +313,8 @@ static const struct one_call needed[] = {
     NOT_BY(SCANNER, process_madvise, 3, 0, 0, 21),
     NOT_BY(SCANNER, process_madvise, 3, 0, 0, 25),
     NOT_BY(KEEPER, perf_event_open, 0, 3, UINT64_MAX, UINT64_MAX, PERF_FLAG_FD_CLOEXEC),
+    NOT_BY(SCANNER, clone, SIGCHLD), /* a guardian */
+    NOT_BY(SCANNER, socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC),
     NOT_BY(ALL, kill, 1, 0),
     NOT_BY(ALL, clone, CLONE_VM | CLONE_THREAD | CLONE_SIGHAND),
     NOT_BY(ALL, prctl, PR_SET_NAME),
