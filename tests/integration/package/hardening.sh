@@ -3,7 +3,8 @@
 # test: cost=2 lock=cpack
 #
 # What is installed is hardened: position-independent, bound at its start with read-only relocations, no executable stack,
-# with guards of the stack and checked calls. Read off the programs with readelf and nm.
+# with guards of the stack and checked calls. Read off the programs with readelf and nm. And an object is the same, whatever
+# names the compiler is given of its source: ccache's base_dir makes them relative.
 
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
@@ -41,5 +42,13 @@ for program in "${programs[@]}"; do
 	check "$name: calls are checked" calls '__(snprintf|vsnprintf|memcpy|read|fprintf)_chk'
 	check "$name: no jump over a guard page" compiled_with '-fstack-clash-protection'
 done
+
+source=$root/host/base/error.c
+compile=$(jq -r --arg file "$source" 'first(.[] | select(.file == $file)).command' "$build/compile_commands.json")
+# compiled_as OBJECT SOURCE-TREE: the tree as it is called.
+compiled_as() { (cd "$build" && eval "$(sed "s, -o [^ ]*, -o $1,; s,\( -I\| -c \)$root/,\1$2/,g" <<<"$compile")"); }
+check "an object is made by its full name" compiled_as "$dir/full.o" "$root"
+check "and by a relative one" compiled_as "$dir/relative.o" "$(realpath --relative-to "$build" "$root")"
+check "both are the same" cmp "$dir/full.o" "$dir/relative.o"
 
 finish
