@@ -2,6 +2,7 @@
 #include "history/database.h"
 
 #include "base/cleanup.h"
+#include "history/limit.h"
 #include "history/open_store.h"
 #include "history/quarantine.h"
 #include "history/sql.h"
@@ -22,6 +23,7 @@ static void distrust(sqlite3 *db)
     sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
     sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
     sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
+    sqlite3_drop_modules(db, NULL);
     sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
     sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_MAX_BYTES);
 }
@@ -75,7 +77,8 @@ static int name_for_sqlite(const char *path, int *flags, char **name)
     return *name ? 0 : -ENOMEM;
 }
 
-int database_connect(sqlite3 **db, const char *path, int flags, struct error *error)
+int database_connect(sqlite3 **db, const char *path, int flags, struct read_limit *limit,
+                     struct error *error)
 {
     cleanup_free char *name = NULL;
     int rc = name_for_sqlite(path, &flags, &name);
@@ -89,6 +92,8 @@ int database_connect(sqlite3 **db, const char *path, int flags, struct error *er
         return file_refuse_link(path, error);
     if (result == SQLITE_OK) {
         distrust(*db);
+        if (limit)
+            read_limit_begin(limit, *db, path);
         sqlite3_busy_timeout(*db, BUSY_MS);
         /* SQLite finds damaged cells before it uses them. The file is never mapped, because
          * truncating a mapped file causes SIGBUS. */
@@ -99,12 +104,16 @@ int database_connect(sqlite3 **db, const char *path, int flags, struct error *er
         if (result == SQLITE_OK && flags & SQLITE_OPEN_READONLY)
             result = sqlite3_exec(*db, "PRAGMA cache_size = -16000", NULL, NULL, NULL);
     }
+    if (limit && limit->spent)
+        return read_limit_refuse(path, error);
     return result == SQLITE_OK ? 0 : sql_error_of(*db, path, result, error);
 }
 
 int database_open(struct store *store, int flags, struct error *error)
 {
-    return database_connect(&store->db, store->path, flags, error);
+    struct read_limit *limit = flags & SQLITE_OPEN_READONLY ? &store->limit : NULL;
+
+    return database_connect(&store->db, store->path, flags, limit, error);
 }
 
 void database_close(struct store *store)

@@ -15,15 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 /* A record this far in the future was written before the clock was set back. */
 #define FUTURE_S 1
-
-/* The bound of what one opening, or refreshing, reads. */
-#define READ_STEPS 100000
-#define READ_STEPS_A_BYTE 10
-#define READ_LEAST 200 /* times READ_STEPS: a second or two */
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
@@ -43,32 +37,9 @@ static int check_file(const char *path, struct error *error)
     return error_set(error, -EINVAL, "%s: is not a history of vmwss", path);
 }
 
-/* Called once in READ_STEPS steps of SQLite; 1 interrupts the statement. */
-static int spend(void *context)
-{
-    struct store *store = context;
-
-    store->spent = store->steps_left == 0;
-    store->steps_left -= !store->spent;
-    return store->spent;
-}
-
-/* Pages of a made-up file may lead to each other so that 250 kB have more rows than can be read in
- * a year. Reading what vmwssd wrote takes a tenth of a step a byte (3,000 guests, 300,000 records).
- */
-static void limit_steps(struct store *store)
-{
-    struct stat st = {0};
-    const uint64_t held = stat(store->path, &st) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
-
-    store->spent = false;
-    store->steps_left = READ_LEAST + held * READ_STEPS_A_BYTE / READ_STEPS;
-    sqlite3_progress_handler(store->db, READ_STEPS, spend, store);
-}
-
 int history_refresh(struct store *store, struct error *error)
 {
-    limit_steps(store);
+    read_limit_begin(&store->limit, store->db, store->path);
     if (!sqlite3_get_autocommit(store->db))
         sql_run(store, "COMMIT", NULL);
     return sql_run(store, "BEGIN", error);

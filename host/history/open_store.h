@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "history/limit.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -32,9 +33,7 @@ struct store {
     struct sum *sum;
     char notice[640];
     bool left_open;
-    /* used by history.c: what a reader may still spend, and that it had to be interrupted */
-    uint64_t steps_left;
-    bool spent;
+    struct read_limit limit; /* a reader's */
     /* used by wal.c */
     uint64_t wal_held_pages; /* pages of the WAL while a reader prevents its truncation */
     uint64_t wal_max_bytes;

@@ -74,12 +74,8 @@ int sql_error_of(sqlite3 *db, const char *path, int result, struct error *error)
 
 int sql_error(struct store *store, int result, struct error *error)
 {
-    if (store->spent)
-        return error_set(error, -EUCLEAN,
-                         "%s: its pages lead to more rows than it has room for: it is damaged, or "
-                         "vmwss has not written it",
-                         store->path);
-    return sql_error_of(store->db, store->path, result, error);
+    return store->limit.spent ? read_limit_refuse(store->path, error)
+                              : sql_error_of(store->db, store->path, result, error);
 }
 
 int sql_run(struct store *store, const char *sql, struct error *error)

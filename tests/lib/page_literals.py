@@ -46,7 +46,7 @@ HOST = [
     ("guest/ram/unclaimed.c", "ACPI_TABLES_BYTES (2 * MIB)", "of QEMU, whatever the page"),
     ("guest/ram/candidates.h", "ANON_UNIT_BYTES (2ULL << 20)", "QEMU_VMALLOC_ALIGN: 512 * 4096 whatever the page"),
     ("guest/ram/ram_backing.c", "st.st_blocks * 512", "stat(2) counts blocks of 512 bytes"),
-    ("history/history.c", "st.st_blocks * 512", "the same"),
+    ("history/limit.c", "st.st_blocks * 512", "the same"),
     ("history/quarantine.c", "char from[4096]", TEXT),
     ("history/quarantine.c", "char to[4096]", TEXT),
     ("history/store.c", "char name[4096]", TEXT),

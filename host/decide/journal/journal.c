@@ -40,7 +40,8 @@ static const char schema[] =
 
 int journal_failed(struct journal *journal, int result, struct error *error)
 {
-    return sql_error_of(journal->db, journal->path, result, error);
+    return journal->limit.spent ? read_limit_refuse(journal->path, error)
+                                : sql_error_of(journal->db, journal->path, result, error);
 }
 
 int journal_prepare(struct journal *journal, const char *sql, sqlite3_stmt **statement,
@@ -72,7 +73,8 @@ static int open_with(const char *path, int flags, struct journal **out, struct e
         return error_set(error, -ENOMEM, "out of memory");
     strncpy(journal->path, path, sizeof(journal->path) - 1);
     *out = journal;
-    return database_connect(&journal->db, path, flags | SQLITE_OPEN_NOMUTEX, error);
+    return database_connect(&journal->db, path, flags | SQLITE_OPEN_NOMUTEX,
+                            flags & SQLITE_OPEN_READONLY ? &journal->limit : NULL, error);
 }
 
 static int add_column(struct journal *journal, const char *table, const char *name,
@@ -143,6 +145,8 @@ int journal_open_read(const char *path, struct journal **out, struct error *erro
 
     int rc = open_with(path, SQLITE_OPEN_READONLY, out, error);
 
+    if (rc == 0)
+        rc = journal_refuse_active(*out, error);
     if (rc < 0) {
         journal_close(*out);
         *out = NULL;

@@ -4,11 +4,13 @@
 
 #include "decide/journal/journal.h"
 #include "history/columns.h"
+#include "history/limit.h"
 #include "history/sql.h"
 
 struct journal {
     sqlite3 *db;
     char path[512];
+    struct read_limit limit; /* a reader's */
 };
 
 /** Calls sql_error_of() for the journal's file. */
@@ -17,6 +19,11 @@ int journal_failed(struct journal *journal, int result, struct error *error);
 /** Calls sqlite3_prepare_v2(); the caller finalizes the statement (cleanup_statement). */
 int journal_prepare(struct journal *journal, const char *sql, sqlite3_stmt **statement,
                     struct error *error);
+
+/** Refuses a file with a view, a virtual table or a column with an expression, which reading it
+ * would evaluate. The text of its tables is not compared, because earlier versions had fewer
+ * columns. */
+int journal_refuse_active(struct journal *journal, struct error *error);
 
 /** Returns true if the table has that column: a journal opened for reading may be of an earlier
  * version. */

@@ -6,6 +6,21 @@
 
 #include <errno.h>
 
+int journal_refuse_active(struct journal *journal, struct error *error)
+{
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    int rc = journal_prepare(journal,
+                             "SELECT 1 FROM pragma_table_list l, pragma_table_xinfo(l.name) c "
+                             "WHERE l.schema = 'main' AND (l.type <> 'table' OR c.hidden <> 0)",
+                             &statement, error);
+    int result = rc < 0 ? SQLITE_DONE : sqlite3_step(statement);
+
+    if (result == SQLITE_ROW)
+        return error_set(error, -EUCLEAN, "%s: its tables are not as vmwss-balloond makes them",
+                         journal->path);
+    return result == SQLITE_DONE ? rc : journal_failed(journal, result, error);
+}
+
 /* --- the host --------------------------------------------------------------------------------- */
 
 static int read_host(sqlite3_stmt *statement, struct journal_host *host)

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""hostile_history.py BASE FILE KIND: copies the history BASE to FILE, and makes it one that vmwss has not written."""
+"""hostile_history.py BASE FILE KIND: copies the history BASE to FILE, and makes it one that vmwss has not written; or makes a
+journal that vmwss-balloond has not written."""
 
 import os
+import re
 import shutil
 import sqlite3
 import struct
@@ -60,6 +62,12 @@ STATEMENTS = {
         f"INSERT INTO event(guest_id, time_ms, kind) {GROWN % 300000} SELECT guest_id, time_ms + x, 'start' FROM c, event",
     ),
     "no-index": ("DROP INDEX sample_by_guest", "DROP INDEX bucket_by_guest", *many_guests()),
+    "statistics": (
+        *many_guests(),
+        "ANALYZE",
+        "UPDATE sqlite_stat1 SET stat = '1000000000 1000000000 1000000000 1000000000' WHERE idx IS NOT NULL",
+        "DROP TABLE IF EXISTS sqlite_stat4",
+    ),
     "index-of-none": (
         "DROP INDEX sample_by_guest",
         "CREATE INDEX sample_by_guest ON sample(guest_id, time_ms) WHERE guest_id = -1",
@@ -111,16 +119,72 @@ def tree(table, levels=8):
         file.write(data)
 
 
-shutil.copy(base, path)
-if kind in STATEMENTS:
+def table_tree(table, levels=8):
+    """The same of a table with rowids."""
+    with sqlite3.connect(path) as db:
+        (root,) = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).fetchone()
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+        (pages,) = db.execute("PRAGMA page_count").fetchone()
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    data += data[(root - 1) * size : root * size]
+    child = pages = pages + 1
+    cells = (size - 200) // 7
+    for level in range(levels):
+        page = bytearray(size)
+        struct.pack_into(">BHHHBI", page, 0, 5, 0, cells, size - 5 * cells, 0, child)
+        for i in range(cells):
+            struct.pack_into(">H", page, 12 + 2 * i, size - 5 * (i + 1))
+            struct.pack_into(">IB", page, size - 5 * (i + 1), child, 1)
+        if level == levels - 1:
+            data[(root - 1) * size : root * size] = page
+        else:
+            data += page
+            child = pages = pages + 1
+    struct.pack_into(">I", data, 28, pages)
+    data[24:28] = data[92:96]
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+DECISIONS = "id INTEGER PRIMARY KEY, time_s REAL, uuid TEXT, name TEXT, mode TEXT, acted INTEGER, level TEXT, action TEXT, hold TEXT, why TEXT"
+DECISION = "1, unixepoch(), '11111111-1111-4111-8111-111111111111', 'a', 'lazy', 0, 'ample', 'none', 'none', 'why'"
+# Tens of seconds for each row, in one step of SQLite.
+SLOW = "instr(printf('%.*c', 900000, 'a'), printf('%.*c', 450000, 'a') || 'b')"
+JOURNALS = {
+    "journal": (f"CREATE TABLE decision({DECISIONS})", f"INSERT INTO decision VALUES ({DECISION})"),
+    "journal-view": (f"CREATE VIEW decision AS SELECT * FROM (SELECT {DECISION}), ({ENDLESS})",),
+    "journal-virtual": (f"CREATE VIRTUAL TABLE decision USING fts5({re.sub(' [A-Z ]+', '', DECISIONS)})",),
+    "journal-generated": (
+        f"CREATE TABLE decision({DECISIONS}, target_bytes INTEGER AS ({SLOW}), goal_bytes INTEGER AS ({SLOW}))",
+        f"INSERT INTO decision VALUES ({DECISION})",
+    ),
+}
+
+
+def run(statements):
     connection = sqlite3.connect(path)
-    for statement in STATEMENTS[kind]:
+    for statement in statements:
         connection.execute(statement)
     connection.commit()
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
+
+
+if kind in JOURNALS or kind == "journal-tree":
+    run(JOURNALS.get(kind, JOURNALS["journal"]))
+    if kind == "journal-tree":
+        table_tree("decision")
+    sys.exit()
+shutil.copy(base, path)
+if kind in STATEMENTS:
+    run(STATEMENTS[kind])
 elif kind == "tree":
     tree("bucket")
+elif kind == "statistics-tree":
+    run(("ANALYZE",))
+    table_tree("sqlite_stat1")
 elif kind.startswith("link-"):
     os.symlink(base, path + kind.removeprefix("link"))
 elif kind.startswith("fifo-"):

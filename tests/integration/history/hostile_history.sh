@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # test: core cost=60 limit=300
 #
-# Histories that somebody else has made: every reader ends, within seconds and two GB, with an answer or a refusal, and follows
+# Histories and journals that somebody else has made: every reader ends, within seconds and two GB, with an answer or a refusal, and follows
 # no link beside the file; vmwssd sets such a file aside.
 
 # shellcheck source=../../lib/preamble.sh
@@ -46,7 +46,7 @@ refused() { [[ $said == *$1* ]] || { echo "# ${said:0:200}" && false; }; }
 
 check "readers of what vmwss wrote" readers_end "$dir/base.db"
 check "which is not refused" test -z "$said"
-for kind in trigger view view-for-table virtual capitals generated view-for-new huge names values times events other-table no-index index-of-none tree link-wal link-shm \
+for kind in trigger view view-for-table virtual capitals generated view-for-new huge names values times events other-table no-index index-of-none statistics statistics-tree tree link-wal link-shm \
 	link-journal fifo-wal fifo-shm other-wal; do
 	before=$(sha256sum <"$dir/base.db")
 	"$root/tests/integration/history/hostile_history.py" "$dir/base.db" "$dir/$kind.db" "$kind" || fail "$kind is made"
@@ -61,5 +61,23 @@ for kind in trigger view view-for-table virtual capitals generated view-for-new 
 	tree) check "$kind: refused" refused 'lead to more rows than it has room for' ;;
 	esac
 	check "$kind: no other file has changed" test "$(sha256sum <"$dir/base.db")" = "$before"
+done
+journal_readers_end() {
+	local file=$1 one=0
+	ends "$vmwss" balloon log --journal "$file" || one=1
+	ends "$vmwss" balloon report --json --journal "$file" --database "$dir/base.db" || one=1
+	ends "$exporter" --print --journal "$file" --database "$dir/base.db" || one=1
+	ends "$vmwss" balloon why a --journal "$file" || one=1
+	ends "$vmwss" balloon status --journal "$file" || one=1
+	return $one
+}
+for kind in journal journal-view journal-virtual journal-generated journal-tree; do
+	"$root/tests/integration/history/hostile_history.py" "$dir/base.db" "$dir/$kind.db" "$kind" || fail "$kind is made"
+	check "$kind: readers end" journal_readers_end "$dir/$kind.db"
+	case $kind in
+	journal) check "$kind: it is read" test -z "$said" ;;
+	journal-tree) check "$kind: refused" refused 'lead to more rows than it has room for' ;;
+	*) check "$kind: refused" refused "$kind.db" ;;
+	esac
 done
 finish
