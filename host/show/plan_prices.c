@@ -75,13 +75,21 @@ void plan_say_prices(const struct plan_voice *voice, const struct plan_shown *sh
 static void say_stuck(const struct plan_voice *voice, const struct plan_shown *shown, size_t g)
 {
     const struct plan_guest *guest = &shown->fleet->guests[g];
+    const unsigned n_hours = plan_writes_hours(shown->fleet->writes[g]);
     const double enough = plan_price_of(shown->fleet, g)->enough_bandwidth_bytes_s.value;
 
     fputs(voice->begin, voice->out);
     voice->name(voice->out, guest->name);
     fputs(" on ", voice->out);
     voice->name(voice->out, shown->fleet->hosts[guest->host].name);
-    fputs(" is not moved: at no hour of the week would its migration converge with ", voice->out);
+    if (n_hours < PLAN_WEEK_HOURS)
+        fprintf(voice->out,
+                " is not moved: at none of the %u hours of the week that are known would its "
+                "migration converge with ",
+                n_hours);
+    else
+        fputs(" is not moved: at no hour of the week would its migration converge with ",
+              voice->out);
     say_terms(voice->out, &shown->request->terms);
     if (isfinite(enough))
         fprintf(voice->out, ", but with %s/s", BYTES_TEXT((uint64_t)enough));

@@ -89,6 +89,15 @@ unsigned plan_writes_count(const struct plan_writes *writes, unsigned hour)
     return n;
 }
 
+unsigned plan_writes_hours(const struct plan_writes *writes)
+{
+    unsigned n = 0;
+
+    for (unsigned h = 0; h < PLAN_WEEK_HOURS; h++)
+        n += plan_writes_count(writes, h) > 0;
+    return n;
+}
+
 /* Inserts a point; the points are in the order of their measured windows. */
 static void insert(struct write_curve *curve, const struct write_point *point)
 {

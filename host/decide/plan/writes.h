@@ -54,5 +54,8 @@ void plan_writes_add(struct plan_writes *writes, double time_s, const struct wri
  * PLAN_ANY_HOUR. */
 unsigned plan_writes_count(const struct plan_writes *writes, unsigned hour);
 
+/** Returns the number of hours of the week of which there are curves. */
+unsigned plan_writes_hours(const struct plan_writes *writes);
+
 /** Makes the curve of an hour of the week, or of PLAN_ANY_HOUR. Its n is 0 if nothing is known. */
 struct write_curve plan_writes_at(const struct plan_writes *writes, unsigned hour);
