@@ -301,8 +301,9 @@ void migrate_note_assumed(const struct migrate_path *path)
 {
     char speed[32];
 
-    note("the bandwidth is assumed, as none was given or is known to be set: %s/s; see --bandwidth\n",
-         bytes_text(speed, sizeof(speed), path->bandwidth_bytes_s.value));
+    note(
+        "the bandwidth is assumed, as none was given or is known to be set: %s/s; see --bandwidth\n",
+        bytes_text(speed, sizeof(speed), path->bandwidth_bytes_s.value));
 }
 
 /* Flags that say more about a migration than about the numbers beside them. */
@@ -313,6 +314,8 @@ static const struct {
     {FLAG_PAUSED | FLAG_IDLE_GUEST,
      "the guest hardly ran while it was measured: when it works, that is another forecast"},
     {FLAG_MIGRATING, "a migration, save or dump of this guest is under way"},
+    {FLAG_THP | FLAG_HUGETLB,
+     "with huge pages a write counts for all of one, of which QEMU sends 4 KiB: it may take less"},
     {FLAG_VFIO, "what devices of the host write into its memory is not seen"},
     {FLAG_SWAP, "a part of its memory is swapped out: it is sent, too, as fast as it is read back"},
 };
@@ -327,6 +330,8 @@ static void print_doubts(const struct migrate_report *report)
         if (guest->writes.flags & doubts[i].flags ||
             (doubts[i].flags == FLAG_MIGRATING && report->settings->under_way))
             note("%s\n", doubts[i].sentence);
+    if (guest->vhost_user)
+        note("what processes of its vhost-user devices write into its memory is not seen\n");
     if (guest->arrived ||
         migrate_is_populated((double)guest->ram_bytes, (double)guest->resident_bytes))
         note(

@@ -20,8 +20,9 @@ struct migrate_guest {
     char domain[256]; /* empty if unknown */
     char uuid[37];
     bool kvm;
-    bool arrived; /* by a migration, which leaves pages of zeroes resident; a record has no such
-                     word */
+    bool arrived;    /* by a migration, which leaves pages of zeroes resident; a record has no such
+                        word */
+    bool vhost_user; /* processes of such devices may write into its memory, unseen; likewise */
     uint64_t ram_bytes, resident_bytes;
     uint64_t wss_bytes;        /* of the longest window; 0: not measured */
     struct write_curve writes; /* of all markings */

@@ -215,6 +215,9 @@ static const struct reader readers[] = {
     {"run-with", .has_argument = true, .early = true, .read = read_run_with},
 };
 
+/* In any syntax of -netdev, -device and -object. */
+#define VHOST_USER "vhost-user"
+
 static const struct reader *reader_by_name(const char *name)
 {
     for (size_t i = 0; i < COUNT(readers); i++)
@@ -366,6 +369,7 @@ int qemu_cmdline_parse(const char *cmdline, size_t length, const struct qemu_fil
     if (!*out->uuid)
         memcpy(out->uuid, r->smbios_uuid, sizeof(out->uuid));
     out->incoming = r->marks & MARK_INCOMING;
+    out->vhost_user = memmem(cmdline, length, VHOST_USER, strlen(VHOST_USER));
     find_monitor(r);
     if (rc == 0)
         rc = reading_select_blocks(r, error);

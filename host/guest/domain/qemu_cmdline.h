@@ -40,6 +40,7 @@ struct qemu_cmdline {
     char cpu_vendor[16];
     bool free_page_reporting; /* the balloon immediately returns memory that the guest frees */
     bool incoming;            /* -incoming: its RAM comes from another QEMU, or from a file */
+    bool vhost_user;          /* an option has the word: other processes may write into guest RAM */
     /* the UNIX socket of a QMP server, as given to QEMU (perhaps relative); empty: see
      * qmp_unreachable */
     char qmp_path[256];

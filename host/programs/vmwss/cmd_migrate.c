@@ -184,6 +184,8 @@ static int foretell_guest(struct session *session, const void *context, struct e
         return rc;
     take_guest(&record, &guest);
     guest.arrived = session->subject.guest.process.config.incoming;
+    guest.vhost_user = session->subject.guest.process.config.vhost_user;
+    options.terms.unforetold |= guest.vhost_user ? MIGRATE_TAKES_LONGER : 0;
     rc = mark_again(session, options.terms.downtime_s, &guest, &record.cpu_s, error);
     return rc < 0 ? rc : foretell(&options, &guest, record.cpu_s, error);
 }

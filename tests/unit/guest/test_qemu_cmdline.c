@@ -400,7 +400,9 @@ TEST(plain, memory_that_comes_in)
     ck_assert_zero(PARSE("-append\0-incoming\0-m\0256\0"));
     ck_assert(!line.incoming);
     ck_assert_zero(PARSE("-m\0256\0-incoming\0defer\0-S\0"));
-    ck_assert(line.incoming);
+    ck_assert(line.incoming && !line.vhost_user);
+    ck_assert_zero(PARSE("-m\0256\0-netdev\0{\"type\":\"vhost-user\",\"id\":\"n\"}\0"));
+    ck_assert(line.vhost_user && !line.incoming);
 }
 
 /* libvirt passes a descriptor. */
