@@ -81,8 +81,17 @@ static enum MHD_Result send_web(struct http *http, struct MHD_Connection *connec
 
 struct host {
     int n;
-    const char *name; /* NULL: of another length than its text */
+    const char *name; /* NULL: of another length than its text, or its key has blanks */
 };
+
+/* libmicrohttpd leaves a blank before the colon in the name, where RFC 9112 (5.1) allows none. */
+static bool is_host_key(const char *key)
+{
+    const size_t n = strlen(MHD_HTTP_HEADER_HOST);
+
+    return strncasecmp(key, MHD_HTTP_HEADER_HOST, n) == 0 &&
+           key[n + strspn(key + n, " \t")] == '\0';
+}
 
 static enum MHD_Result find_host(void *context, enum MHD_ValueKind kind, const char *key,
                                  size_t key_size, const char *value, size_t size)
@@ -90,9 +99,9 @@ static enum MHD_Result find_host(void *context, enum MHD_ValueKind kind, const c
     struct host *host = context;
 
     (void)kind, (void)key_size;
-    if (strcasecmp(key, MHD_HTTP_HEADER_HOST) == 0) {
+    if (is_host_key(key)) {
         host->n++;
-        host->name = value && strlen(value) == size ? value : NULL;
+        host->name = value && strlen(value) == size && !strpbrk(key, " \t") ? value : NULL;
     }
     return MHD_YES;
 }

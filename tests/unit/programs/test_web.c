@@ -226,6 +226,9 @@ TEST_EACH(served, metrics_are_for_our_names, 0, 2)
     assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: hv1\r\nHost: evil.example\r\n\r\n"), 400);
     assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: evil.example\r\nHost: hv1\r\n\r\n"), 400);
     assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: hv1\r\nhOST: hv1\r\n\r\n"), 400);
+    /* RFC 9112, 5.1: a server that takes the blank as the end of the name is misled */
+    assert_status(fetch("GET /metrics HTTP/1.1\r\nHost : evil.example\r\nHost: hv1\r\n\r\n"), 400);
+    assert_status(fetch("GET /metrics HTTP/1.0\r\nHost\t: evil.example\r\n\r\n"), 400);
     assert_status(fetch("GET /metrics HTTP/1.1\r\nHost:\r\n\r\n"), 421);
     assert_status(fetch("GET /metrics HTTP/1.1\r\n\r\n"), 400);
     assert_status(fetch("GET /metrics HTTP/1.0\r\n\r\n"), 200);
