@@ -45,7 +45,7 @@ void plan_say_prices(const struct plan_voice *voice, const struct plan_shown *sh
 {
     const struct plan_moves *moves = &shown->result->moves;
     double total_s = 0, sent_bytes = 0;
-    size_t unknown = 0;
+    size_t unknown = 0, part_of_week = 0;
 
     for (size_t m = 0; m < moves->n; m++) {
         const struct plan_price *price = plan_price_of(shown->fleet, moves->move[m].guest);
@@ -54,6 +54,9 @@ void plan_say_prices(const struct plan_voice *voice, const struct plan_shown *sh
             unknown++;
             continue;
         }
+        part_of_week += price->hour == PLAN_ANY_HOUR &&
+                        plan_writes_hours(shown->fleet->writes[moves->move[m].guest]) <
+                            PLAN_WEEK_HOURS;
         total_s += price->total_s.value;
         sent_bytes += price->sent_bytes.value;
     }
@@ -65,6 +68,11 @@ void plan_say_prices(const struct plan_voice *voice, const struct plan_shown *sh
         say_terms(voice->out, &shown->request->terms);
         fprintf(voice->out, ".%s", voice->end);
     }
+    if (part_of_week > 0)
+        plan_say(
+            voice,
+            "For %zu move%s any hour is one of those whose writes are known: less than a week.",
+            part_of_week, plural((double)part_of_week));
     if (unknown > 0)
         plan_say(voice,
                  "How long %zu move%s take%s is not known: vmwssd measures what guests write with "

@@ -114,10 +114,13 @@ check "one that is quiet for an hour of the week moves then" costs '.moves[2].mi
 check "one that never is stays" costs '.hosts[] | select(.host == "w") | .guests_after == 1'
 check "and it is said what it would need" quietly grep -E \
 	'^never on w is not moved: at no hour of the week would its migration converge with 128\.0 MiB/s and 300 ms of downtime, but with [0-9.]+ [MG]iB/s\.$' <(priced)
-period=3600 made_history "$dir/short.db" $((now - 7200)) "$now" never:26:25:25:0:400
+period=3600 made_history "$dir/short.db" $((now - 7200)) "$now" never:26:25:25:0:400 calm:27:25:25:0:2
+short_plan() { "$vmwss" plan w="$dir/short.db" b="$dir/b.db" --capacity 8G --drain w; }
 check "of a short history it is said which hours that are" quietly grep -E \
 	'^never on w is not moved: at none of the 3 hours of the week that are known would its migration converge with ' \
-	<("$vmwss" plan w="$dir/short.db" b="$dir/b.db" --capacity 8G --drain w)
+	<(short_plan)
+check "also of a move at any hour" quietly grep -xF 'For 1 move any hour is one of those whose writes are known: less than a week.' <(short_plan)
+check "of a long history it is not" eval '! priced | grep -q "less than a week"'
 check "which is then enough" costs '[.moves[] | select(.domain == "never") | .migration.hour] == ["any"]' --bandwidth 10GiB/s
 check "as is a longer standstill" costs '[.moves[] | select(.domain == "never")] | length == 1' --downtime 10s
 check "which is in the JSON" costs '.migration.allowed_downtime_s == 10 and .moves[0].migration.verdict == "converges"' --downtime 10s
