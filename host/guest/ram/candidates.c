@@ -233,12 +233,19 @@ bool candidate_is_memfd(const struct candidate *c)
     return strncmp(c->whole.path, "/memfd:", 7) == 0;
 }
 
+/* By the group's descriptor, or by the device's own (Documentation/driver-api/vfio.rst). */
+static bool is_assigned_device(const struct candidate *c)
+{
+    return strncmp(c->whole.path, "anon_inode:[vfio", 16) == 0 ||
+           strncmp(c->whole.path, "/dev/vfio/", 10) == 0;
+}
+
 bool candidate_is_auxiliary(const struct candidate *c)
 {
     static const char objects[] = "/memfd:/objects/";
 
-    return candidate_is_memfd(c) && strchr(c->whole.path + 7, '/') &&
-           strncmp(c->whole.path, objects, sizeof(objects) - 1) != 0;
+    return is_assigned_device(c) || (candidate_is_memfd(c) && strchr(c->whole.path + 7, '/') &&
+                                     strncmp(c->whole.path, objects, sizeof(objects) - 1) != 0);
 }
 
 void candidates_free(struct candidates *candidates)

@@ -53,8 +53,9 @@ static inline uint64_t candidate_bytes(const struct candidate *c)
 
 bool candidate_is_memfd(const struct candidate *c);
 
-/** Returns true if it is named like QEMU's own memory. Since QEMU 10 memory that is neither private
- * nor a backend is a memfd with its region's name: "/memfd:0000:00:02.0/vga.vram",
+/** Returns true if it is named like QEMU's own memory, or like memory of a device of the host that
+ * is assigned to the guest (VFIO), which QEMU maps as it maps RAM. Since QEMU 10 memory that is
+ * neither private nor a backend is a memfd with its region's name: "/memfd:0000:00:02.0/vga.vram",
  * "/memfd:/rom@etc/acpi/tables". A backend's id has no slash. */
 bool candidate_is_auxiliary(const struct candidate *c);
 

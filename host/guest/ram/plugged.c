@@ -87,7 +87,8 @@ static int visit(const struct vma *vma, void *context)
  * which also shows where it begins. */
 static void classify(struct ram_other *other, const struct candidate *c)
 {
-    other->unclaimed = c && c->whole.end == other->end && c->last_start == other->last_hva;
+    other->unclaimed = c && c->whole.end == other->end && c->last_start == other->last_hva &&
+                       !candidate_is_auxiliary(c);
     other->hva = other->unclaimed ? c->whole.start : other->last_hva;
 }
 

@@ -671,6 +671,26 @@ TEST(plain, what_is_gone_takes_no_mapping_of_its_size)
     ck_assert_uint_eq(ram.unclaimed_bytes, 256 * MIB); /* it may be plugged at any time */
 }
 
+/* QEMU maps a BAR of an assigned device as it maps RAM; the guard behind it is that of a thread's
+ * stack. */
+TEST_EACH(plain, memory_of_an_assigned_device, 0, 2)
+{
+    static const char *const smaps[] = {
+        RAM(BIG_1, "rw-s", "00000000", "7", "/mnt/ram", "")
+            BIG_1_GUARD RAM(BIG_2, "rw-s", "00000000", "8", "anon_inode:[vfio-device]", "io pf ")
+                BIG_2_GUARD,
+        RAM(BIG_1, "rw-s", "00000000", "7", "/mnt/ram", "")
+            BIG_1_GUARD RAM(BIG_2, "rw-s", "00000000", "8", "/dev/vfio/devices/vfio0", "io pf ")
+                BIG_2_GUARD,
+    };
+    struct ram_backend backend = {.id = "x", .size_bytes = 256 * MIB, .source = RAM_SOURCE_FILE};
+
+    backends(&backend, NULL);
+    ck_assert_msg(locate_text(smaps[_i], &config) == 0, "%s", error.text);
+    ck_assert_uint_eq(ram.blocks[0].inode, 7);
+    ck_assert_uint_eq(ram.unclaimed_bytes, 0);
+}
+
 /* As QEMU 10 makes them with aux-ram-share=on. */
 TEST(plain, memfds_with_the_names_of_regions)
 {
