@@ -55,6 +55,7 @@ CASES = [
     ("a fraction", 512, ["-m", "0.5G"]),
     ("bytes", 64, ["-m", "67108864B"]),
     ("a space", 64, ["-m", " 64"]),
+    ("no digit before the point", 512, ["-m", ".5G"]),
     ("microvm", 128, ["-M", "microvm", "-m", "128"]),
     ("isapc", 16, ["DEFAULTS", "-M", "isapc", "-m", "16"]),
     ("two -machine", 64, ["-M", "q35", "-machine", "memory-backend=r", "-m", "64", *backend("r", 64)]),
@@ -71,6 +72,11 @@ CASES = [
             *backend("a", 64),
             *backend("b", 64, "memfd"),
         ],
+    ),
+    (
+        "underscores",
+        64,
+        ["-M", "pc,memory_backend=r", "-m", "64", *backend("s", 64), *backend("r", 64, "memfd")],
     ),
     ("share=on", 64, [*BY, "-m", "64", *backend("r", 64, "ram", ",share=on")]),
     (
