@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,12 +12,47 @@
  * a file can flock() it. */
 #define DIR_MODE 0755
 #define FILE_MODE 0600
+/* PROC_PID_INIT_INO (include/linux/proc_ns.h) */
+#define INITIAL_PID_NAMESPACE 0xEFFFFFFCU
 
 static const struct run_dir_keeper *used;
 
 void run_dir_keep(const struct run_dir_keeper *keeper)
 {
     used = keeper;
+}
+
+/* Its pid in its own namespace, the last of the line. */
+static int innermost_pid(const struct fsroot *root, pid_t pid)
+{
+    char status[8192];
+    const char *line = fsroot_read(root, status, sizeof(status), "proc/%d/status", (int)pid) > 0
+                           ? strstr(status, "\nNSpid:")
+                           : NULL;
+    int innermost = (int)pid;
+
+    if (line) {
+        const char *end = strchr(line + 1, '\n');
+        const char *last = memrchr(line, '\t', (size_t)((end ? end : strchr(line, '\0')) - line));
+
+        if (last)
+            sscanf(last, "%9d", &innermost);
+    }
+    return innermost;
+}
+
+void run_dir_guest_file(const struct fsroot *root, pid_t pid, const char *suffix,
+                        char file[RUN_DIR_NAME_MAX])
+{
+    char link[32];
+    unsigned number = INITIAL_PID_NAMESPACE;
+
+    if (fsroot_readlink(root, link, sizeof(link), "proc/%d/ns/pid", (int)pid) > 0)
+        sscanf(link, "pid:[%10u", &number);
+    if (number == INITIAL_PID_NAMESPACE)
+        snprintf(file, RUN_DIR_NAME_MAX, "guest-%d%s", (int)pid, suffix);
+    else
+        snprintf(file, RUN_DIR_NAME_MAX, "guest-%d-%u%s", innermost_pid(root, pid), number, suffix);
 }
 
 int run_dir_open(const struct fsroot *root)

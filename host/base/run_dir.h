@@ -9,9 +9,21 @@
 
 #include "base/fsroot.h"
 
+#include <sys/types.h>
+
 #define RUN_DIR "run/vmwss"
+#define RUN_DIR_LOCK ".lock"
 #define RUN_DIR_PANEL ".panel" /* the suffix of a file that is emptied when it is created */
 #define RUN_DIR_NAME_MAX 40    /* bytes of a name in it, with the final zero */
+
+/**
+ * The name of a file of the guest that process @p pid runs: "guest-PID" and @p suffix. Where the
+ * process is in a PID namespace of its own (a container), PID is the one that it has there, and the
+ * namespace's number follows, "guest-PID-NUMBER": the name is the same in all namespaces that see
+ * the process (proc_pid_status(5), NSpid; pid_namespaces(7)).
+ */
+void run_dir_guest_file(const struct fsroot *root, pid_t pid, const char *suffix,
+                        char file[RUN_DIR_NAME_MAX]);
 
 /** Opens the directory, and creates it if it does not exist. Returns its descriptor or a negative
  * errno. */

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #define LOCK_DIR RUN_DIR
 #define TRY_AGAIN_MS 20
@@ -133,12 +134,70 @@ static bool holder_ended(const struct run_lock *lock)
     return holder == 0 || (kill(holder, 0) < 0 && errno == ESRCH);
 }
 
+/* --- processes with another /run -------------------------------------------------------------- */
+
+#define PIDFS_MAGIC 0x50494446
+
+/* Returns false if another descriptor locks one of these bytes. */
+static bool is_free(int fd, off_t first, off_t n)
+{
+    struct flock there = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = first, .l_len = n};
+
+    return fcntl(fd, F_OFD_GETLK, &there) < 0 || there.l_type == F_UNLCK;
+}
+
+static void unlock_apart(struct run_lock *lock)
+{
+    struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+
+    if (lock->apart_fd >= 0)
+        fcntl(lock->apart_fd, F_OFD_SETLK, &all);
+    lock->apart_fd = -1;
+}
+
+/* Since Linux 6.9 all pidfds of a process are one inode (fs/pidfs.c), before that of all processes.
+ * Each process that measures a guest locks a byte of it, and its /run decides which. If two come at
+ * once, both may be refused. */
+static int lock_apart(struct run_lock *lock, int pidfd)
+{
+    struct statfs fs;
+    struct stat run;
+
+    if (pidfd < 0 || fstatfs(pidfd, &fs) < 0 || fs.f_type != PIDFS_MAGIC ||
+        fstat(lock->dir_fd, &run) < 0)
+        return 0;
+
+    const off_t byte = 1 + (off_t)((run.st_dev * 0x9e3779b97f4a7c15ULL + run.st_ino) >> 2);
+    struct flock own = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+
+    if (fcntl(pidfd, F_OFD_SETLK, &own) < 0)
+        return 0;
+    lock->apart_fd = pidfd;
+    if (is_free(pidfd, 0, byte) && is_free(pidfd, byte + 1, 0))
+        return 0;
+    unlock_apart(lock);
+    return -EWOULDBLOCK;
+}
+
+static int try_both(struct run_lock *lock, int pidfd)
+{
+    int rc = try_lock(lock);
+
+    if (rc == 0)
+        rc = lock_apart(lock, pidfd);
+    if (rc == -EWOULDBLOCK && lock->file_fd >= 0) {
+        run_dir_remove(lock->dir_fd, lock->file);
+        cleanup_close_at(&lock->file_fd);
+    }
+    return rc;
+}
+
 static int try_until(struct run_lock *lock, const struct lock_wait *wait)
 {
     uint64_t began_ns = clock_ns();
     int rc;
 
-    while ((rc = try_lock(lock)) == -EWOULDBLOCK) {
+    while ((rc = try_both(lock, wait->pidfd)) == -EWOULDBLOCK) {
         struct pollfd end = {.fd = wait->pidfd, .events = POLLIN};
 
         if (wait->interrupted && *wait->interrupted)
@@ -186,7 +245,7 @@ int run_lock_guest(struct run_lock *lock, const struct fsroot *root, pid_t pid,
 
     if (lock->file_fd >= 0)
         return 0;
-    snprintf(lock->file, sizeof(lock->file), "guest-%d.lock", (int)pid);
+    run_dir_guest_file(root, pid, RUN_DIR_LOCK, lock->file);
     snprintf(what, sizeof(what), "guest of process %d", (int)pid);
     return run_lock_take(lock, root, what, wait, error);
 }
@@ -260,6 +319,7 @@ void run_lock_release(struct run_lock *lock)
         return;
     if (run_lock_retake(lock, &others) == 0)
         run_dir_remove(lock->dir_fd, lock->file);
+    unlock_apart(lock);
     cleanup_close_at(&lock->file_fd);
     cleanup_close_at(&lock->dir_fd);
     *lock = RUN_LOCK_NONE;
@@ -278,6 +338,7 @@ void run_lock_give_back(struct run_lock *lock)
         run_lock_release(lock);
         return;
     }
+    unlock_apart(lock);
     cleanup_close_at(&lock->file_fd);
     cleanup_close_at(&lock->dir_fd);
     *lock = RUN_LOCK_NONE;
@@ -308,17 +369,19 @@ static void sweep_lock(int dir_fd, const char *file)
         unlinkat(dir_fd, file, 0);
 }
 
-/* "guest-42.panel" belongs to process 42, and is removed together with it or with the lock of the
- * process that published it. */
+/* "guest-42.panel" belongs to process 42, "guest-42-4026532500.panel" to one of another PID
+ * namespace, and is removed together with it or with the lock of the process that published it. */
 static void sweep_panel(int dir_fd, const char *file)
 {
-    char lock[40];
+    char lock[RUN_DIR_NAME_MAX];
+    char after = '\0';
     int pid = 0;
+    const int stem = (int)(strrchr(file, '.') - file);
 
-    if (sscanf(file, "guest-%d.panel", &pid) != 1 || pid <= 0)
+    if (sscanf(file, "guest-%d%c", &pid, &after) != 2 || pid <= 0)
         return;
-    snprintf(lock, sizeof(lock), "guest-%d.lock", pid);
-    if (is_dead(pid) || faccessat(dir_fd, lock, F_OK, 0) < 0)
+    snprintf(lock, sizeof(lock), "%.*s" RUN_DIR_LOCK, stem, file);
+    if ((after == '.' && is_dead(pid)) || faccessat(dir_fd, lock, F_OK, 0) < 0)
         unlinkat(dir_fd, file, 0);
 }
 
@@ -347,6 +410,6 @@ void run_lock_sweep(const struct fsroot *root)
 
     if (dir_fd < 0)
         return;
-    sweep(dir_fd, ".lock", sweep_lock);
-    sweep(dir_fd, ".panel", sweep_panel);
+    sweep(dir_fd, RUN_DIR_LOCK, sweep_lock);
+    sweep(dir_fd, RUN_DIR_PANEL, sweep_panel);
 }

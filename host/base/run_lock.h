@@ -10,12 +10,15 @@
  * A lock is a file, flock(2)ed, that holds the pid of its holder; the kernel drops it when the
  * holder ends, also by kill -9, so a file without a lock is meaningless. Children forked meanwhile
  * hold it too, so the guest stays locked until its guardian has restored everything. A lock covers
- * one host; a container with a /run of its own does not see it.
+ * one host, and all of its PID namespaces. A vmwss with a /run of its own, in a container, does not
+ * see the file, but since Linux 6.9 a lock of the guest's pidfd: the two exclude each other, also
+ * while a lock is lent.
  */
 #pragma once
 
 #include "base/error.h"
 #include "base/fsroot.h"
+#include "base/run_dir.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -25,12 +28,13 @@ struct run_lock {
     int file_fd;  /* -1: not held */
     bool lent;    /* see run_lock_lend() */
     pid_t before; /* pid that the file had before this process locked it; 0: no pid */
+    int apart_fd; /* the guest's pidfd, locked too; -1: not locked */
     bool beside;  /* this process itself has lent the lock: see run_lock_give_back() */
-    char file[40];
+    char file[RUN_DIR_NAME_MAX];
 };
 
 /** A lock that is not held. */
-#define RUN_LOCK_NONE ((struct run_lock){.dir_fd = -1, .file_fd = -1})
+#define RUN_LOCK_NONE ((struct run_lock){.dir_fd = -1, .file_fd = -1, .apart_fd = -1})
 
 /** How to wait for a lock that another process holds. */
 struct lock_wait {
@@ -38,7 +42,8 @@ struct lock_wait {
     /* minimum wait if the holder has ended, but its guardian is still restoring */
     double ended_seconds;
     const volatile int *interrupted; /* the wait ends when this is not 0; may be NULL */
-    int pidfd;                       /* pidfd of the guest, readable when it ends; -1: none */
+    /* pidfd of the guest, readable when it ends, and open as long as the lock is held; -1: none */
+    int pidfd;
 };
 
 /**

@@ -12,8 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PANEL_FILE "guest-%d" RUN_DIR_PANEL
-#define PANEL RUN_DIR "/" PANEL_FILE
 #define MAX_BYTES (256UL << 20)
 
 /* If less than this share of guest RAM remains outside the panel, a second panel would be too small
@@ -39,7 +37,7 @@ static int create(const struct fsroot *root, pid_t pid)
     cleanup_close int dir_fd = run_dir_open(root);
     char file[RUN_DIR_NAME_MAX];
 
-    snprintf(file, sizeof(file), PANEL_FILE, (int)pid);
+    run_dir_guest_file(root, pid, RUN_DIR_PANEL, file);
     return dir_fd < 0 ? dir_fd : run_dir_create(dir_fd, file);
 }
 
@@ -64,7 +62,7 @@ void neighbour_withdraw(const struct fsroot *root, pid_t pid)
     cleanup_close int dir_fd = fsroot_openf(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, RUN_DIR);
     char file[RUN_DIR_NAME_MAX];
 
-    snprintf(file, sizeof(file), PANEL_FILE, (int)pid);
+    run_dir_guest_file(root, pid, RUN_DIR_PANEL, file);
     if (dir_fd >= 0)
         run_dir_remove(dir_fd, file);
 }
@@ -118,10 +116,14 @@ static int take_spans(struct neighbour *out, const char *data, uint64_t n)
 void neighbour_read(const struct fsroot *root, pid_t pid, struct neighbour *out)
 {
     cleanup_free char *data = NULL;
-    ssize_t size = fsroot_read_all(root, &data, MAX_BYTES, PANEL, (int)pid);
+    char file[RUN_DIR_NAME_MAX];
     struct header header;
 
     *out = (struct neighbour){0};
+    run_dir_guest_file(root, pid, RUN_DIR_PANEL, file);
+
+    ssize_t size = fsroot_read_all(root, &data, MAX_BYTES, RUN_DIR "/%s", file);
+
     if (size < (ssize_t)sizeof(header))
         return;
     memcpy(&header, data, sizeof(header));

@@ -177,8 +177,16 @@ measure_by() {
 	return 1
 }
 
+# lock_of GUEST: the file by which the guest of that process is locked. A script in a PID namespace of its own sees another name.
+lock_of() {
+	local number initial=4026531836
+	number=$(stat -Lc %i "/proc/$1/ns/pid" 2>/dev/null || echo "$initial")
+	((number == initial)) && number='' || number=-$number
+	echo "/run/vmwss/guest-$1$number.lock"
+}
+
 # measured_by GUEST PID: the guest of that process is locked by this one. The file of one that was killed remains.
-measured_by() { [[ $(cat "/run/vmwss/guest-$1.lock" 2>/dev/null) == "$2" ]]; }
+measured_by() { [[ $(cat "$(lock_of "$1")" 2>/dev/null) == "$2" ]]; }
 
 # The guest must have got through its set within the window, or a number says nothing: on a busy machine it may get little of a
 # core. Where its passes are not counted its processor time tells: $ran_share is what it needs of a core.

@@ -53,7 +53,7 @@ static struct {
     int dir_fd; /* kdamonds */
     struct guardian *guardian;
     struct damon_slot slots[DAMON_SLOTS];
-} taken = {.lock = {.dir_fd = -1, .file_fd = -1}, .dir_fd = -1};
+} taken = {.lock = {.dir_fd = -1, .file_fd = -1, .apart_fd = -1}, .dir_fd = -1};
 
 static void pause_ns(long ns)
 {

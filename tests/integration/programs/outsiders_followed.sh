@@ -62,6 +62,10 @@ by_vmwssd() {
 		.flags |= split(",") | .windows |= map({wss_bytes: .[2], wss_low_bytes: .[3], wss_high_bytes: .[4]}))')
 }
 
+# elsewhere COMMAND...: as in a container, which has a /run of its own.
+elsewhere() { unshare --mount -- sh -c 'mount -t tmpfs none /run && exec "$@"' sh "$@" >/dev/null; }
+has_pidfs() { [[ $(printf '6.9\n%s\n' "$(uname -r)" | sort -V | head -n 1) == 6.9 ]]; }
+
 # start_memfd PARAMS
 start_memfd() {
 	MACHINE=pc,memory-backend=mem start_payload guest tcg "$1" -m 256 -object memory-backend-memfd,id=mem,size=256M,share=on \
@@ -97,6 +101,11 @@ if start_memfd "$params"; then
 	by_vmwssd true
 	all_hold "vmwssd, left alone" "$t"
 	check "vmwssd, left alone: no flag of others: $(flags)" without
+	# Before 6.9 the two cannot know of each other.
+	if has_pidfs; then
+		by_vmwssd elsewhere "$vmwss" list --processes
+		check "vmwssd, and list with a /run of its own: no flag of others: $(flags)" without
+	fi
 	# The second is made of the same part of RAM several times, for whether it is seen must not depend on where sentinels were lost.
 	acts=("${acts[@]:0:2}" "${acts[1]}" "${acts[1]}" "${acts[@]:2}")
 	for act in "${acts[@]}"; do

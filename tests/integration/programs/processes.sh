@@ -126,5 +126,5 @@ configure qemu:///system processes
 kill -HUP "$daemon"
 check "agents are asked after the next start" eventually logged '^<4>agents: are asked after the next start'
 check "SIGTERM: exit 0" vmwssd_end TERM
-check "nothing is left locked" test -z "$(find /run/vmwss -name "guest-$pve_pid.*" 2>/dev/null)"
+check "nothing is left locked" test -z "$(find /run/vmwss -name "guest-${pve_pid}[.-]*" 2>/dev/null)"
 finish

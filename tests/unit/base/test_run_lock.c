@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -427,6 +429,101 @@ TEST(cases, swept)
     run_lock_release(&lock);
     run_lock_sweep(&root); /* it was published under that lock */
     ck_assert(!fsroot_exists(&root, "%s", panel));
+}
+
+/* A process of the made-up /proc. */
+static void make_process(int pid, const char *all_pids, const char *namespace)
+{
+    ck_assert(mkdirat(root.dirfd, TEXT_OF(32, "proc/%d", pid), 0755) == 0);
+    ck_assert(mkdirat(root.dirfd, TEXT_OF(32, "proc/%d/ns", pid), 0755) == 0);
+
+    cleanup_close int fd = openat(root.dirfd, TEXT_OF(32, "proc/%d/status", pid),
+                                  O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+    ck_assert_int_gt(dprintf(fd, "Name:\tqemu\nNSpid:\t%s\nVmRSS:\t7 kB\n", all_pids), 0);
+    ck_assert_int_eq(symlinkat(namespace, root.dirfd, TEXT_OF(32, "proc/%d/ns/pid", pid)), 0);
+}
+
+static void remove_process(int pid)
+{
+    unlinkat(root.dirfd, TEXT_OF(32, "proc/%d/status", pid), 0);
+    unlinkat(root.dirfd, TEXT_OF(32, "proc/%d/ns/pid", pid), 0);
+    unlinkat(root.dirfd, TEXT_OF(32, "proc/%d/ns", pid), AT_REMOVEDIR);
+    unlinkat(root.dirfd, TEXT_OF(32, "proc/%d", pid), AT_REMOVEDIR);
+}
+
+/* The host sees the guest as 2272, and its own container as 7; 8 is the 7 of another container. */
+TEST(cases, one_lock_for_all_namespaces)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    struct run_lock other = RUN_LOCK_NONE;
+
+    ck_assert_int_eq(mkdirat(root.dirfd, "proc", 0755), 0);
+    make_process(7, "7", "pid:[4026532500]");
+    make_process(2272, "2272\t7", "pid:[4026532500]");
+    make_process(8, "8\t7", "pid:[4026532501]");
+    make_process(9, "9", "pid:[4026531836]");
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 2272, &at_once, NULL), 0);
+    ck_assert(fsroot_exists(&root, "run/vmwss/guest-7-4026532500.lock"));
+    ck_assert_int_eq(run_lock_guest(&other, &root, 7, &at_once, NULL), -EBUSY);
+    ck_assert_int_eq(run_lock_guest(&other, &root, 8, &at_once, NULL), 0);
+    run_lock_release(&other);
+    ck_assert_int_eq(run_lock_guest(&other, &root, 9, &at_once, NULL), 0);
+    ck_assert(fsroot_exists(&root, "run/vmwss/guest-9.lock"));
+    run_lock_release(&other);
+
+    make_file("run/vmwss/guest-7-4026532500.panel");
+    run_lock_sweep(&root);
+    ck_assert(fsroot_exists(&root, "run/vmwss/guest-7-4026532500.panel"));
+    run_lock_release(&lock);
+    run_lock_sweep(&root);
+    ck_assert(!fsroot_exists(&root, "run/vmwss/guest-7-4026532500.panel"));
+    for (int pid = 7; pid <= 9; pid++)
+        remove_process(pid);
+    remove_process(2272);
+    unlinkat(root.dirfd, "proc", AT_REMOVEDIR);
+}
+
+/* A container has a /run of its own, so it does not see the file. Kernels before 6.9 have no pidfs,
+ * and nothing by which the two could know of each other. */
+TEST(cases, another_run)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    struct run_lock other = RUN_LOCK_NONE;
+    cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    cleanup_close int again = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    const struct lock_wait wait = {.pidfd = pidfd};
+    const struct lock_wait container = {.pidfd = again};
+    struct fsroot its = {0};
+    struct statfs fs;
+    bool others = false;
+
+    ck_assert_int_eq(mkdirat(root.dirfd, "container", 0755), 0);
+    ck_assert_int_eq(fsroot_open(&its, TEXT_OF(64, "%s/container", dir)), 0);
+    ck_assert_int_eq(mkdirat(its.dirfd, "run", 0755), 0);
+    ck_assert_int_eq(fstatfs(pidfd, &fs), 0);
+
+    const int busy = fs.f_type == 0x50494446 ? -EBUSY : 0;
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &wait, NULL), 0);
+    ck_assert_int_eq(run_lock_guest(&other, &its, 7, &container, NULL), busy);
+    ck_assert(busy == 0 || !fsroot_exists(&its, "run/vmwss/guest-7.lock"));
+    run_lock_release(&other);
+    run_lock_lend(&lock);
+    ck_assert_int_eq(run_lock_guest(&other, &its, 7, &container, NULL), busy);
+    run_lock_release(&other);
+    ck_assert_int_eq(run_lock_guest(&other, &root, 7, &container, NULL), 0); /* the same /run */
+    run_lock_give_back(&other);
+    ck_assert_int_eq(run_lock_retake(&lock, &others), 0);
+    run_lock_release(&lock);
+    ck_assert_int_eq(run_lock_guest(&other, &its, 7, &container, NULL), 0);
+    run_lock_release(&other);
+
+    unlinkat(its.dirfd, "run/vmwss", AT_REMOVEDIR);
+    unlinkat(its.dirfd, "run", AT_REMOVEDIR);
+    fsroot_close(&its);
+    unlinkat(root.dirfd, "container", AT_REMOVEDIR);
 }
 
 /* Each measurement sweeps when it ends. Who just then takes a lock of the living must get it. */

@@ -139,7 +139,7 @@ static void drop_void(struct guest_scan *scan)
 static int take_lock(struct guest_scan *scan, struct error *error)
 {
     const struct subject *subject = &scan->subject;
-    const struct lock_wait at_once = {.pidfd = -1};
+    const struct lock_wait at_once = {.pidfd = subject->guest.process.pidfd};
     int rc = scan->lock.file_fd < 0
                  ? run_lock_guest(&scan->lock, subject->root, pid_of(scan), &at_once, error)
                  : run_lock_retake(&scan->lock, &scan->void_marks);

@@ -18,17 +18,21 @@
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* Returns true if a name is exactly what these formats produce: "guest-42.lock" is, and
+/* Returns true if a name is exactly what run_dir_guest_file() produces: "guest-42.lock" is, and
  * "guest-042.lock", "guest-42.lock/../x" are not. */
 static bool is_served(const char *file)
 {
-    static const char *const formats[] = {"guest-%d.lock", "guest-%d" RUN_DIR_PANEL};
+    static const char *const suffixes[] = {RUN_DIR_LOCK, RUN_DIR_PANEL};
     char again[RUN_DIR_NAME_MAX];
+    unsigned number = 0;
     int pid = 0;
 
-    if (sscanf(file, "guest-%9d", &pid) == 1 && pid > 0)
-        for (size_t i = 0; i < COUNT(formats); i++) {
-            snprintf(again, sizeof(again), formats[i], pid);
+    if (sscanf(file, "guest-%9d-%10u", &pid, &number) >= 1 && pid > 0)
+        for (size_t i = 0; i < COUNT(suffixes); i++) {
+            if (number > 0)
+                snprintf(again, sizeof(again), "guest-%d-%u%s", pid, number, suffixes[i]);
+            else
+                snprintf(again, sizeof(again), "guest-%d%s", pid, suffixes[i]);
             if (!strcmp(file, again))
                 return true;
         }
