@@ -17,7 +17,7 @@ BACKINGS = ["anon", "thp", "memfd", "hugetlb", "mlocked", "partly", "ballooned",
 WORK = ["scan", "pack", "compile", "redis", "heap"]
 PATTERNS = ["contiguous", "strided", "random", "step", *WORK]
 DENSITIES = [0.01, 0.05, 0.1, 0.3, 0.5, 0.9]
-KERNELS = ["page_idle", "page_idle_7.3", "7.3", "6.12", "6.1", "host"]
+KERNELS = ["page_idle", "page_idle_module", "page_idle_7.3", "7.3", "6.12", "6.1", "host"]
 ACCELS = ["kvm", "tcg"]
 
 BASE_P = 0.1

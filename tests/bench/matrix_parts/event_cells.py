@@ -2,6 +2,7 @@
 """Measures guests to which something happens within the window, and judges each number."""
 
 import datetime
+import itertools
 import json
 import select
 import signal
@@ -52,6 +53,7 @@ OURS = {
         ("pageout", "n=2000"),
         ("zap-all", "census"),
         ("auto", "default"),
+        (cells.WRITES, "census"),
         ("idle", "windows"),
         ("zap", "windows"),
         ("idle", "followed"),
@@ -71,10 +73,11 @@ OURS = {
 
 
 class Wanted:
-    """Which methods and modes are asked for; None is all of them."""
+    """Which methods, modes, kernels of the lab and backings are asked for; None is all of them, or the usual one."""
 
-    def __init__(self, methods, modes):
+    def __init__(self, methods, modes, kernels=None, backings=None):
         self.methods, self.modes = methods, modes
+        self.kernels, self.backings = kernels or ["page_idle"], backings or [None]
 
     def has(self, method, mode):
         return (not self.methods or method in self.methods) and (
@@ -91,26 +94,27 @@ def backing_of(method, event):
 def plan(accels, tools, want_events, wanted, repeat):
     """Every method, and every tool, for every event; once for each backing also what is said when nothing happens."""
     chosen, seen = [], set()
-    for accel in accels:
-        rows = rows_of(accel, wanted) + [(tool, "tool") for tool in tools]
-        for event in want_events:
-            if event == "nothing" or (accel == "tcg" and events.EVENTS[event].lab_only):
+    for accel, event, kernel, backing in itertools.product(accels, want_events, wanted.kernels, wanted.backings):
+        kernel = kernel if accel == "kvm" else "host"
+        if event == "nothing" or (kernel == "host" and events.EVENTS[event].lab_only):
+            continue
+        for method, mode in rows_of(accel, wanted) + [(tool, "tool") for tool in tools]:
+            cell = make(accel, kernel, event, backing or backing_of(method, event), method, mode, repeat)
+            if cell["backing"] not in events.EVENTS[event].backings:
                 continue
-            for method, mode in rows:
-                cell = make(accel, event, method, mode, repeat)
-                calm = (accel, cell["backing"], method, mode)
-                if calm not in seen:
-                    chosen.append(cell | {"event": "nothing"})
-                seen.add(calm)
-                chosen.append(cell)
+            calm = (kernel, accel, cell["backing"], method, mode)
+            if calm not in seen:
+                chosen.append(cell | {"event": "nothing"})
+            seen.add(calm)
+            chosen.append(cell)
     return chosen
 
 
-def make(accel, event, method, mode, repeat):
+def make(accel, kernel, event, backing, method, mode, repeat):
     return {
-        "kernel": "page_idle" if accel == "kvm" else "host",
+        "kernel": kernel,
         "accel": accel,
-        "backing": backing_of(method, event),
+        "backing": backing,
         "group": event,
         "event": event,
         "numa": events.EVENTS[event].numa,
@@ -126,11 +130,11 @@ def rows_of(accel, wanted):
 
 def guest_key(cell):
     """Cells with the same key are measured on one guest, started once."""
-    return (cell["accel"], cell["group"], cell["backing"])
+    return (cell["accel"], cell["group"], cell["backing"], cell["method"] == cells.WRITES)
 
 
 def name(cell):
-    return f"{cell['method']} {cell['mode']}, {cell['event']}"
+    return f"{cell['kernel']} {cell['backing']} {cell['method']} {cell['mode']}, {cell['event']}"
 
 
 def labels(cell):
@@ -147,7 +151,8 @@ def guest_cost_s(_):
 
 def command_of(context, guest, cell, window_s=WINDOW_S):
     """One measurement, or one panel that is followed until it is ended."""
-    pid, method = str(guest.pid), [] if cell["method"] == "auto" else ["-m", cell["method"]]
+    pid = str(guest.pid)
+    method = {"auto": [], cells.WRITES: ["--writes"]}.get(cell["method"], ["-m", cell["method"]])
     if cell["mode"] == "tool":
         return [*context["tools"][cell["method"]].split(), pid, str(window_s)]
     if cell["mode"] == "followed":
@@ -265,7 +270,7 @@ def measured(context, guest, cell, event, window_s, at_s):
 
 def record_of(guest, cell, out, window_s):
     if cell["mode"] != "tool":
-        return json.loads(out.strip().splitlines()[-1])
+        return measure.as_working_set(json.loads(out.strip().splitlines()[-1]))
     mib = measure.number_of(out)
     if mib is None:
         raise Refused(last_line(out))
@@ -357,15 +362,22 @@ def worst_line(lines):
     )
 
 
+def is_telling(guest, passes, begin, end, happened):
+    if guest.stopped:
+        return begin < happened[0] - 0.2
+    return passes.between(begin, end) >= LEAST_PASSES
+
+
 def one_followed(context, guest, cell, event):
     """The worst window of the records after the event. A window that has begun after the guest was suspended is of no
-    use, for nothing was touched in it."""
-    records, happened = followed(context, guest, cell, event)
+    use, for nothing was touched in it, nor one in which the guest hardly ran, as while its monitor works."""
+    with Passes(guest) as passes:
+        records, happened = followed(context, guest, cell, event)
     lines = [
         line_of(guest, cell, record, window, happened, end)
         for record, end in records
         for window in record["windows"]
-        if not guest.stopped or end - window["est_window_s"] < happened[0] - 0.2
+        if is_telling(guest, passes, end - window["est_window_s"], end, happened)
     ]
     if not lines:
         raise Refused("no window reached back over the event")

@@ -6,19 +6,20 @@ import collections
 from . import event_cells, events
 
 MIB = event_cells.MIB
+KEYS = ("kernel", "accel", "method", "mode", "event")
 
 
 def summarise(lines):
     groups = {}
     for line in lines:
         cell = line["cell"]
-        groups.setdefault((cell["accel"], cell["method"], cell["mode"], cell["event"]), []).append(line)
+        groups.setdefault(tuple(cell[key] for key in KEYS), []).append(line)
     return [row_of(key, group) for key, group in groups.items()]
 
 
 def row_of(key, group):
     """One cell: its worst record, and how many there were of each verdict."""
-    row = dict(zip(("accel", "method", "mode", "event"), key))
+    row = dict(zip(KEYS, key))
     told = [line for line in group if "window" in line]
     verdicts = dict(collections.Counter(line["verdict"] for line in group if "verdict" in line))
     if not told:
@@ -61,7 +62,7 @@ def place(row):
     known = event_cells.OURS[row["accel"]]
     who = (row["method"], row["mode"])
     rank = known.index(who) if who in known else len(known)
-    return row["accel"], rank, row["method"], list(events.EVENTS).index(row["event"])
+    return row["accel"], row["kernel"], rank, row["method"], list(events.EVENTS).index(row["event"])
 
 
 def any_wrong(rows):
@@ -89,10 +90,10 @@ def text(rows):
     rows = sorted(rows, key=place)
     parts = [
         "Worst record of each cell, MiB; verdict: how many of the events it was given to; held: after how many all bounds held.",
-        f"{'ACCEL':5} {'METHOD':10} {'MODE':9} {'EVENT':10} {'TRUTH':>6} {'RESIDENT':>8} {'WSS [LOW, HIGH]':24} {'VERDICT':14} {'HELD':>8} FLAGS",
+        f"{'KERNEL':16} {'ACCEL':5} {'METHOD':10} {'MODE':9} {'EVENT':10} {'TRUTH':>6} {'RESIDENT':>8} {'WSS [LOW, HIGH]':24} {'VERDICT':14} {'HELD':>8} FLAGS",
     ]
     for row in rows:
-        head = f"{row['accel']:5} {row['method'][:10]:10} {row['mode']:9} {row['event']:10}"
+        head = f"{row['kernel']:16} {row['accel']:5} {row['method'][:10]:10} {row['mode']:9} {row['event']:10}"
         if "why" in row:
             times = f" {row['verdicts']['refused']} times" if row["verdicts"] else ""
             parts.append(f"{head} refused{times}: {row['why']}")
@@ -105,16 +106,21 @@ def text(rows):
     return "\n".join([*parts, sums(rows)])
 
 
+def guest_of(row):
+    """The kernel is named where it is not the usual one."""
+    return row["accel"].upper() + ("" if row["kernel"] in ("page_idle", "host") else f", {row['kernel']}")
+
+
 def markdown(rows):
     """The README's table."""
     names = [name for name in events.EVENTS if any(row["event"] == name for row in rows)]
     found = {}
     for row in sorted(rows, key=place):
-        found.setdefault((row["accel"].upper(), row["method"], row["mode"]), {})[row["event"]] = row
+        found.setdefault((guest_of(row), row["method"], row["mode"]), {})[row["event"]] = row
     lines = ["| method | guest | mode | " + " | ".join(names) + " |", "|---" * (3 + len(names)) + "|"]
-    for (accel, method, mode), cells_of in found.items():
+    for (guest, method, mode), cells_of in found.items():
         shown = " | ".join(figure(cells_of.get(name)) for name in names)
-        lines.append(f"| `{method}` | {accel} | {mode} | {shown} |")
+        lines.append(f"| `{method}` | {guest} | {mode} | {shown} |")
     return "\n".join([*lines, "", sums(rows)])
 
 

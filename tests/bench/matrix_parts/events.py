@@ -6,6 +6,7 @@ guest touches the same pages before, during and after, so its truth stays known.
 import ctypes
 import mmap
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -54,7 +55,8 @@ class Iovec(ctypes.Structure):
 class EventGuest(guests.Guest):
     """A payload guest with a monitor and a balloon. Its backing is
     "anon" (pages of 4 KiB that stay so), "thp" (pages of 4 KiB until they are collapsed), "memfd", "sparse" (a memfd of which only
-    single pages are hot) or "disk" (a shared file on ext4)."""
+    single pages are hot), "disk" (a shared file on ext4) or "numa" (two blocks of RAM, each with half of the hot set).
+    """
 
     def __init__(self, build, cell):
         self.monitor = None
@@ -66,7 +68,8 @@ class EventGuest(guests.Guest):
 
     def _start(self, build):
         words = SPARSE if self.cell["backing"] == "sparse" else f"total={TOTAL_MIB}M hot={HOT_MIB}M balloon=host"
-        words += " rest=yes"
+        words += " rest=yes" + (" op=write" if self.cell["method"] == cells.WRITES else "")
+        words += f" start={self.start_mib()}M"
         self.truth = guests.truth_of(build, words, RAM_MIB)
         if os.path.exists(THP) and "VMWSS_LAB_KERNEL" in os.environ:
             lab_host.write(THP, "never")
@@ -77,6 +80,10 @@ class EventGuest(guests.Guest):
         finally:
             del os.environ["LD_PRELOAD"]
         self.find()
+
+    def start_mib(self):
+        """Where the region begins in the guest's RAM."""
+        return (RAM_MIB - HOT_MIB) // 2 if self.cell["backing"] == "numa" else 16
 
     def find(self):
         """Once it spins, its memory and its monitor."""
@@ -104,6 +111,10 @@ class EventGuest(guests.Guest):
         if self.cell["backing"] in ("memfd", "sparse"):
             machine += ",memory-backend=mem"
             options += ["-object", f"memory-backend-memfd,id=mem,size={RAM_MIB}M,share=on"]
+        elif self.cell["backing"] == "numa":
+            for node in (0, 1):
+                options += ["-object", f"memory-backend-ram,id=m{node},size={RAM_MIB // 2}M"]
+                options += ["-numa", f"node,nodeid={node},memdev=m{node}"]
         elif self.cell["backing"] == "disk":
             machine += ",memory-backend=mem"
             path = guests.ext4_directory(2 * RAM_MIB, self.undo)
@@ -116,14 +127,15 @@ class EventGuest(guests.Guest):
         """(least, most) that an exact tool would say, in pages of 4 KiB: a page table need not be walked in each window, and the
         balloon's own pages are not in the truth (vm-images/README.md)."""
         own = 0 if self.cell["backing"] == "sparse" else BALLOON_PAGES * mmap.PAGESIZE
-        return self.truth["hot_bytes"], self.truth["truth_bytes"] + own
+        least = self.truth["written_bytes" if self.cell["method"] == cells.WRITES else "hot_bytes"]
+        return least, self.truth["truth_bytes"] + own
 
     def moved(self):
         """(address, bytes) of what comes and goes."""
-        return self.ram_hva + (16 + TOTAL_MIB - MOVED_MIB) * MIB, MOVED_MIB * MIB
+        return self.ram_hva + (self.start_mib() + TOTAL_MIB - MOVED_MIB) * MIB, MOVED_MIB * MIB
 
     def region(self):
-        return self.ram_hva + 16 * MIB, TOTAL_MIB * MIB
+        return self.ram_hva + self.start_mib() * MIB, TOTAL_MIB * MIB
 
     def advise(self, address, size, advice):
         vector = Iovec(address, size)
@@ -399,6 +411,12 @@ class Exec(Event):
 class Dump(Event):
     """QEMU reads all of the guest's RAM, and is done before the window ends; detached, as libvirt does it."""
 
+    backings = ("anon", "memfd", "thp", "numa")
+
+    def before(self, guest):
+        if guest.cell["backing"] == "thp":
+            guest.advise(*guest.region(), MADV_COLLAPSE)
+
     def during(self, guest):
         path = f"{guest.dir}/dump"
         guest.monitor.say(f"dump-guest-memory -d {path}")
@@ -407,11 +425,13 @@ class Dump(Event):
             raise guests.CannotStart("QEMU wrote no dump")
 
     def after(self, guest):
-        os.unlink(f"{guest.dir}/dump")
+        pathlib.Path(f"{guest.dir}/dump").unlink(missing_ok=True)  # undone twice, it is gone
 
 
 class Reader(Event):
     """Another program, a debugger say, reads cold memory through /proc/PID/mem."""
+
+    backings = ("anon", "memfd", "disk")
 
     def during(self, guest):
         address, size = guest.moved()
@@ -424,20 +444,22 @@ class Reader(Event):
 class MonitorReader(Event):
     """QEMU's monitor writes cold memory into a file."""
 
+    backings = ("anon", "memfd", "disk", "numa")
+
     def during(self, guest):
         path = f"{guest.dir}/saved"
-        guest.monitor.say(f'pmemsave {(16 + TOTAL_MIB - MOVED_MIB) * MIB} {MOVED_MIB * MIB} "{path}"')
+        guest.monitor.say(f'pmemsave {(guest.start_mib() + TOTAL_MIB - MOVED_MIB) * MIB} {MOVED_MIB * MIB} "{path}"')
         if os.path.getsize(path) < MOVED_MIB * MIB:
             raise guests.CannotStart("QEMU saved less")
 
     def after(self, guest):
-        os.unlink(f"{guest.dir}/saved")
+        pathlib.Path(f"{guest.dir}/saved").unlink(missing_ok=True)  # undone twice, it is gone
 
 
 class DirtyRate(Event):
     """QEMU reads sampled pages, twice. KubeVirt has it do so for each guest at each scrape."""
 
-    backings = ("anon", "memfd", "thp")
+    backings = ("anon", "memfd", "thp", "numa")
 
     def during(self, guest):
         guest.monitor.say("calc_dirty_rate 1")
@@ -499,23 +521,28 @@ class DamonStat(Event):
 
     lab_only = True
 
+    def __init__(self):
+        self.was = None
+
     def before(self, guest):
         if not os.path.exists(DAMON_STAT):
             raise guests.CannotStart("this kernel has no DAMON_STAT")
+        with open(DAMON_STAT, encoding="ascii") as file:
+            self.was = file.read()
         lab_host.write(DAMON_STAT, "Y")
 
     def during(self, guest):
         pass
 
     def after(self, guest):
-        if os.path.exists(DAMON_STAT):
-            lab_host.write(DAMON_STAT, "N")
+        if self.was:
+            lab_host.write(DAMON_STAT, self.was)
 
 
 class Nothing(Event):
     """For comparison."""
 
-    backings = ("anon", "memfd", "thp", "sparse", "disk")
+    backings = ("anon", "memfd", "thp", "sparse", "disk", "numa")
 
     def during(self, guest):
         pass

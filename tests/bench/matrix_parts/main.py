@@ -127,7 +127,7 @@ def plan(options):
     tools = [tool.split("=", 1)[0] for tool in options.tool]
     if options.events:
         accels = options.accel or ["kvm"]
-        wanted = event_cells.Wanted(options.method, options.mode)
+        wanted = event_cells.Wanted(options.method, options.mode, options.kernel, options.backing)
         return event_cells.plan(accels, tools, options.events, wanted, options.repeat)
     want = {
         key: getattr(options, key)
