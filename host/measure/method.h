@@ -147,7 +147,7 @@ extern const struct method *const methods[];
 const struct method *method_at(enum method_order order, size_t place);
 
 /** Writes "idle, damon, zap" into the caller's buffer and returns it; with @p follow only methods
- * that can follow a panel over time. */
+ * that can follow a panel of touched pages over time. */
 char *method_names(char *text, size_t size, bool follow);
 
 /** NULL if there is no method of that name. */
@@ -184,12 +184,13 @@ struct method_needs {
     /* a method that vmwssd, which follows this guest, has already proven on it, so that it is not
      * probed again; may be NULL */
     const struct method *proven;
-    bool census;    /* must be able to examine every page */
-    bool panel;     /* must be able to examine chosen pages */
-    bool follow;    /* must be able to follow a panel over time */
-    bool writes;    /* must see writes, and nothing else */
-    bool by_vcpus;  /* must count touches by the guest's vCPUs only */
-    size_t windows; /* number of windows that one run must answer; 0: one */
+    bool census;        /* must be able to examine every page */
+    bool panel;         /* must be able to examine chosen pages */
+    bool follow;        /* must be able to follow a panel over time */
+    bool writes;        /* must see writes, and nothing else */
+    bool beside_writes; /* must leave the bits that show writes (write_watch.h) alone */
+    bool by_vcpus;      /* must count touches by the guest's vCPUs only */
+    size_t windows;     /* number of windows that one run must answer; 0: one */
 };
 
 /** Checks that the method can see this guest and meets the needs. 0, or a negative errno with the

@@ -29,7 +29,7 @@ char *method_names(char *text, size_t size, bool follow)
 
     *text = '\0';
     for (size_t i = 0; methods[i] && used < size; i++)
-        if (methods[i]->rearm || !follow)
+        if (!follow || (methods[i]->rearm && !method_sees_writes(methods[i])))
             used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
                                      methods[i]->name);
     return text;
@@ -55,6 +55,12 @@ int method_host(const struct method *method, const struct fsroot *root, struct e
     return rc < 0 ? rc : method->host(root, why);
 }
 
+/* zap-all clears soft-dirty bits, and pageout unmaps pages of shared memory, which loses them. */
+static bool takes_soft_dirty_bits(const struct method *method)
+{
+    return method == &method_zap_all || method == &method_pageout;
+}
+
 static int try_method(const struct method *method, const struct target *target,
                       const struct method_needs *needs, struct error *why)
 {
@@ -67,6 +73,8 @@ static int try_method(const struct method *method, const struct target *target,
     if (needs->writes && !method_sees_writes(method))
         return error_set(why, -ENOTSUP,
                          "does not tell writes from reads; --writes takes soft-dirty");
+    if (needs->beside_writes && takes_soft_dirty_bits(method))
+        return error_set(why, -ENOTSUP, "takes the bits that show writes");
     if (needs->census && !method->census)
         return error_set(why, -ENOTSUP, "takes no census; use --samples");
     if (needs->panel && !method->panel)

@@ -30,6 +30,9 @@ struct page_set {
     uint64_t *unit; /* HVA of the beginning of the page's folio or mapping; NULL in a census */
     uint8_t *state; /* enum page_state */
     uint8_t *order; /* granularity: base_page_bytes() << order */
+    /* a panel whose guest loses all of KVM's mappings at each marking, so that its other pages
+     * fault, too */
+    bool flooded;
 };
 
 /** Makes a set of every page of @p ram. 0 or -ENOMEM; free with page_set_free(). */

@@ -413,6 +413,10 @@ static int run_method(const struct target *target, const struct sample_plan *pla
                       struct page_set *set, struct sample_result *result, struct error *error)
 {
     struct running running = {.target = target, .plan = plan, .result = result, .set = set};
+
+    if (set)
+        set->flooded = plan->writes != NULL;
+
     int rc = plan->method->open(target, set, &running.state, error);
 
     if (rc < 0)

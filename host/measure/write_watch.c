@@ -4,16 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
-int write_watch_check(const struct target *target, const struct method *method, struct error *error)
+int write_watch_check(const struct target *target, struct error *error)
 {
     const struct method_needs needs = {.writes = true, .census = true};
     struct error why = {0};
 
-    /* zap-all clears soft-dirty bits, and pageout unmaps pages of shared memory, which loses them.
-     */
-    if (method == &method_zap_all || method == &method_pageout)
-        return error_set(error, -ENOTSUP, "--writes: %s takes the bits that show writes",
-                         method->name);
     if (method_try(&method_soft_dirty, target, &needs, &why) < 0)
         return error_set(error, -ENOTSUP, "--writes: soft-dirty: %s", why.text);
     return 0;

@@ -5,7 +5,8 @@
  *
  * The soft-dirty bits are cleared before that method marks its pages, and are read after it has
  * read them, so every write within the window is seen. Reading them takes no accessed bit. A method
- * that clears soft-dirty bits itself, or that unmaps pages, cannot run beside it.
+ * that clears soft-dirty bits itself, or that unmaps pages, cannot run beside it
+ * (method_needs.beside_writes).
  */
 #pragma once
 
@@ -19,10 +20,8 @@ struct write_watch {
     void *state;         /* the method's; NULL: not open */
 };
 
-/** Checks that writes of this guest can be seen beside @p method. Returns 0, or -ENOTSUP with the
- * reason. */
-int write_watch_check(const struct target *target, const struct method *method,
-                      struct error *error);
+/** Checks that writes of this guest can be seen. Returns 0, or -ENOTSUP with the reason. */
+int write_watch_check(const struct target *target, struct error *error);
 
 /** Close it in both cases. */
 int write_watch_open(struct write_watch *watch, const struct target *target, struct error *error);

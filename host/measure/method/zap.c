@@ -55,6 +55,7 @@
 #define PANEL_RING_BYTES (256UL << 10) /* for each vCPU */
 /* Every page of the working set faults once, immediately. */
 #define CENSUS_RING_BYTES (4UL << 20)
+#define FLOODED_RING_BYTES (1UL << 20)
 #define DRAIN_EVERY_PAGES 256
 #define RANGE_PAGES 512
 #define ALL_RINGS_BYTES (64UL << 20) /* limit of unswappable memory for all vCPUs together */
@@ -320,8 +321,10 @@ static void zap_close(void *state)
 /* A power of two: large for a census, but limited in sum with many vCPUs. */
 static size_t ring_bytes(const struct target *target, const struct page_set *set)
 {
-    size_t bytes = set->page ? PANEL_RING_BYTES : CENSUS_RING_BYTES;
+    size_t bytes = set->flooded ? FLOODED_RING_BYTES : PANEL_RING_BYTES;
 
+    if (page_set_is_census(set))
+        bytes = CENSUS_RING_BYTES;
     while (bytes > PANEL_RING_BYTES && bytes * target->process->n_vcpus > ALL_RINGS_BYTES)
         bytes /= 2;
     return bytes;

@@ -52,6 +52,12 @@ static void keep_off(struct session *session)
     session->subject.ram.taken = session->beside ? &session->neighbour.taken : NULL;
 }
 
+static bool allows(const struct session *session, const struct method *method, bool census)
+{
+    return neighbour_allows(&session->neighbour, method, session->subject.guest.process.accel,
+                            census);
+}
+
 /* Called once method and plan are known: a measurement that disturbs vmwssd's panel anyway need not
  * leave its pages out. */
 static void settle_beside(struct session *session)
@@ -59,8 +65,8 @@ static void settle_beside(struct session *session)
     const struct sample_plan *plan = &session->plan;
 
     session->beside = session->beside && session->fine == 0 &&
-                      neighbour_allows(&session->neighbour, plan->method,
-                                       session->subject.guest.process.accel, plan->census);
+                      allows(session, plan->method, plan->census) &&
+                      (!session->choice->watch_writes || allows(session, &method_soft_dirty, true));
     if (!session->beside)
         session->subject.ram.taken = NULL;
 }

@@ -37,7 +37,10 @@ struct sampling_choice {
     /* the command measures the same pages again and again, wherever vmwssd's panel moves: they are
      * not kept apart from that panel */
     bool same_pages;
-    bool writes;      /* --writes: the write working set instead of the working set */
+    bool writes; /* --writes: the write working set instead of the working set */
+    /* --writes: also see what is written; how is the command's to choose (write_watch.h, panel.h)
+     */
+    bool watch_writes;
     bool follow;      /* the command follows a panel over time */
     bool json;        /* --json */
     bool quiet;       /* no progress on standard error: other measurements run at the same time */

@@ -22,22 +22,22 @@
  * grow with the guest. */
 #define CENSUS_UP_TO_BYTES (1ULL << 30)
 
-int session_choose_method(struct session *session, const struct sampling_choice *choice,
-                          struct error *error)
+static int choose_method(struct session *session, const struct sampling_choice *choice,
+                         const struct target *target, struct error *error)
 {
-    const struct target target = subject_target(&session->subject);
     const struct method_needs needs = {.proven = session->neighbour.method,
                                        .census = choice->census,
                                        .panel = choice->samples > 0 || choice->precision > 0 ||
                                                 choice->fine > 0 || choice->pages,
                                        .follow = choice->follow,
                                        .writes = choice->writes,
+                                       .beside_writes = choice->watch_writes,
                                        .by_vcpus = session->disputed,
                                        .windows = choice->n_windows};
     struct error why = {0};
 
     if (!choice->method) {
-        const struct method *method = method_auto(&target, &needs, error);
+        const struct method *method = method_auto(target, &needs, error);
 
         if (!method)
             return -ENOTSUP;
@@ -46,9 +46,18 @@ int session_choose_method(struct session *session, const struct sampling_choice 
     }
     session->plan.method = method_by_name(choice->method);
 
-    int rc = method_try(session->plan.method, &target, &needs, &why);
+    int rc = method_try(session->plan.method, target, &needs, &why);
 
     return rc < 0 ? error_set(error, rc, "%s: %s", choice->method, why.text) : 0;
+}
+
+int session_choose_method(struct session *session, const struct sampling_choice *choice,
+                          struct error *error)
+{
+    const struct target target = subject_target(&session->subject);
+    const int rc = choose_method(session, choice, &target, error);
+
+    return rc == 0 && choice->watch_writes ? write_watch_check(&target, error) : rc;
 }
 
 bool session_wants_census(const struct session *session, const struct sampling_choice *choice)

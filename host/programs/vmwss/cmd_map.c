@@ -20,7 +20,6 @@ struct options {
     struct sampling_choice sampling; /* must be first: see session.h */
     uint64_t chunk_bytes;            /* 0: not given */
     double over_s;                   /* 0: not given */
-    bool writes;
     bool csv;
 };
 
@@ -36,7 +35,7 @@ static const struct option_line lines[] = {
      .help = "the memory that a character, or a line of --csv, stands for: a multiple of 4K\n"
              "(so that all RAM fits into one line; with --csv and --json 256 chunks)",
      .expect = "a size, as in 2M"},
-    {OPTION_FLAG, 0, "writes", NULL, AT(writes),
+    {OPTION_FLAG, 0, "writes", NULL, SAMPLING_AT(watch_writes),
      .help =
          "also see which pages are written: how much of each region's working set is only read"},
     SAMPLING_METHOD("auto, @names@: a method that sees single pages (auto)",
@@ -84,7 +83,7 @@ static int check_options(void *base, int argc, char **argv)
         return -EINVAL;
     if (sampling_check(&options->sampling, argc, argv) < 0)
         return -EINVAL;
-    if (options->writes && (options->over_s > 0 || options->csv))
+    if (options->sampling.watch_writes && (options->over_s > 0 || options->csv))
         return command_refuse("--writes is about regions and one measurement: no --csv, no --over");
     if (options->csv && options->sampling.json)
         return command_refuse("--json or --csv, not both");
@@ -159,7 +158,7 @@ static void count_window(const struct page_set *set, size_t window, void *contex
     if (mapping->rc < 0)
         return;
     ram_map_count(&mapping->map, set, window);
-    if (mapping->options->writes)
+    if (mapping->options->sampling.watch_writes)
         mapping->rc = ram_map_count_writes(&mapping->map, set, &mapping->writes, window);
 }
 
@@ -300,17 +299,6 @@ static int measure_once(struct session *session, struct mapping *mapping, struct
     return rc == 0 ? show_map(mapping, &record, error) : rc;
 }
 
-/* Writes are seen beside the method that was chosen. */
-static int want_writes(struct session *session, struct mapping *mapping, struct error *error)
-{
-    const struct target target = subject_target(&session->subject);
-    const int rc = write_watch_check(&target, session->plan.method, error);
-
-    if (rc == 0)
-        session->plan.writes = &mapping->writes;
-    return rc;
-}
-
 static int measure_map(struct session *session, struct mapping *mapping, struct error *error)
 {
     const uint64_t chunk_bytes = mapping->options->chunk_bytes;
@@ -320,10 +308,10 @@ static int measure_map(struct session *session, struct mapping *mapping, struct 
         return too_many_chunks(mapping, error); /* refuse before pages are marked in vain */
 
     rc = sampling_needs_pages(session, error);
-    if (rc == 0 && mapping->options->writes)
-        rc = want_writes(session, mapping, error);
     if (rc < 0)
         return rc;
+    if (mapping->options->sampling.watch_writes)
+        session->plan.writes = &mapping->writes;
     session->plan.collected = count_window;
     session->plan.collected_context = mapping;
     return mapping->options->over_s > 0 ? follow_map(session, mapping, error)
