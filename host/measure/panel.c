@@ -17,7 +17,9 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "guest/domain/qemu_io.h"
 #include "measure/ageing.h"
+#include "measure/kernel/kvm_stats.h"
 #include "measure/panel_private.h"
 #include "measure/read_all.h"
 
@@ -53,7 +55,8 @@ void panel_close(struct panel *panel)
 {
     if (!panel)
         return;
-    for (size_t i = 0; i < N_COHORTS; i++)
+    panel_close(panel->writes);
+    for (size_t i = 0; i < panel->n_cohorts; i++)
         cohort_close(panel, &panel->cohorts[i]);
     witness_close(panel->witness);
     page_merge_free(&panel->order);
@@ -64,21 +67,26 @@ void panel_close(struct panel *panel)
 
 void panel_abandon(struct panel *panel)
 {
-    for (size_t c = 0; c < N_COHORTS; c++)
+    for (size_t c = 0; c < panel->n_cohorts; c++)
         memset(panel->cohorts[c].set.state, PAGE_ABSENT, panel->cohorts[c].set.n);
 }
 
+/* When KVM's mappings are dropped at each tick, all pages fault, and a witness would lose most
+ * faults of its own. */
 static bool wants_witness(const struct panel *panel)
 {
-    return panel->plan.witness > 0 && witness_applies(panel->target, panel->plan.method);
+    return panel->plan.witness > 0 && !panel->writes &&
+           witness_applies(panel->target, panel->plan.method);
 }
 
 static int open_wake_fd(struct panel *panel, struct error *error)
 {
-    if (!panel->plan.method->wake.poll && !wants_witness(panel))
+    if (!panel->plan.method->wake.poll && !wants_witness(panel) && !panel->writes)
         return 0;
     panel->wake_fd = epoll_create1(EPOLL_CLOEXEC);
-    return panel->wake_fd < 0 ? error_set(error, -errno, "epoll: %s", strerror(errno)) : 0;
+    if (panel->wake_fd < 0)
+        return error_set(error, -errno, "epoll: %s", strerror(errno));
+    return panel->writes ? panel_wake_by(panel, panel->writes->wake_fd, error) : 0;
 }
 
 static uint64_t odometer(const struct panel *panel)
@@ -117,7 +125,7 @@ static void begin_witness(struct panel *panel, uint64_t since_ns)
     if (!panel->witness)
         return;
     cohort_sets(panel, sets);
-    witness_watch(panel->witness, sets, N_COHORTS, since_ns);
+    witness_watch(panel->witness, sets, panel->n_cohorts, since_ns);
 }
 
 static uint8_t rounded_up(float count)
@@ -138,7 +146,7 @@ static void end_witness(struct panel *panel)
     cohort_sets(panel, sets);
     witness_compare(panel->witness, sets, &count);
     tick->disputed = witness_disputes(&count) ||
-                     witness_misses_share(&count, page_sets_share(sets, N_COHORTS));
+                     witness_misses_share(&count, page_sets_share(sets, panel->n_cohorts));
     tick->witness.n = rounded_up(count.n);
     tick->witness.both = (uint8_t)count.both;
     tick->witness.others = rounded_up(count.others + (tick->disputed ? count.early : 0));
@@ -147,15 +155,21 @@ static void end_witness(struct panel *panel)
     tick->witness.part = (uint8_t)(count.watched_bytes * UINT8_MAX / panel->target->ram->bytes);
 }
 
+static uint64_t kvm_faults(const struct panel *panel)
+{
+    return method_sees_writes(panel->plan.method) ? kvm_faults_fixed(panel->target) : 0;
+}
+
 static int begin(struct panel *panel, struct error *error)
 {
     const uint64_t since_ns = clock_ns();
+    const uint64_t fixed = kvm_faults(panel);
     uint64_t aged = odometer(panel);
     uint64_t begin_ns = now_ns(panel);
     int rc = open_wake_fd(panel, error);
 
     own_time_begin(&panel->own, panel->target);
-    for (size_t i = 0; rc == 0 && i < N_COHORTS; i++)
+    for (size_t i = 0; rc == 0 && i < panel->n_cohorts; i++)
         rc = cohort_begin(panel, &panel->cohorts[i], error);
     if (rc == 0)
         rc = cohorts_put_in_order(panel, error);
@@ -167,11 +181,24 @@ static int begin(struct panel *panel, struct error *error)
     *tick_of(panel, 0) = (struct tick){.read_ns = middle_ns,
                                        .marked_ns = middle_ns,
                                        .odometer = aged,
+                                       .kvm_faults = fixed,
                                        .presence = (float)panel->plan.presence};
     read_clocks(panel, tick_of(panel, 0));
     panel->began_ns = panel->turned_ns = middle_ns;
     begin_witness(panel, since_ns);
     return 0;
+}
+
+/* Its marking drops KVM's mappings, so it comes before that of the panel. */
+static int open_writes(struct panel *panel, struct error *error)
+{
+    struct panel_plan plan = panel->plan;
+
+    plan.method = &method_soft_dirty;
+    plan.census = true;
+    plan.writes = false;
+    plan.witness = 0;
+    return panel_open(panel->target, &plan, &panel->writes, error);
 }
 
 int panel_open(const struct target *target, const struct panel_plan *plan, struct panel **out,
@@ -186,12 +213,16 @@ int panel_open(const struct target *target, const struct panel_plan *plan, struc
     panel->plan = *plan;
     panel->seed = plan->seed;
     panel->wake_fd = -1;
+    panel->n_cohorts = plan->census ? 1 : N_COHORTS;
     panel->n_ticks = (size_t)fmin(ticks, PANEL_MAX_TICKS + 4);
     panel->ticks = calloc(panel->n_ticks, sizeof(*panel->ticks));
 
-    int rc = panel->ticks ? begin(panel, error)
-                          : error_set(error, -ENOMEM, "%s: out of memory", plan->method->name);
+    int rc = panel->ticks ? 0 : error_set(error, -ENOMEM, "%s: out of memory", plan->method->name);
 
+    if (rc == 0 && plan->writes)
+        rc = open_writes(panel, error);
+    if (rc == 0)
+        rc = begin(panel, error);
     if (rc < 0)
         panel_close(panel);
     else
@@ -210,9 +241,16 @@ int panel_poll(struct panel *panel, struct error *error)
 
     if (panel->witness)
         witness_poll(panel->witness);
-    for (size_t i = 0; rc == 0 && panel->plan.method->wake.poll && i < N_COHORTS; i++)
+    for (size_t i = 0; rc == 0 && panel->plan.method->wake.poll && i < panel->n_cohorts; i++)
         rc = panel->plan.method->wake.poll(panel->cohorts[i].method_state, error);
-    return rc;
+    return rc == 0 && panel->writes ? panel_poll(panel->writes, error) : rc;
+}
+
+static uint64_t faults(const struct panel *panel)
+{
+    return method_sees_writes(panel->plan.method)
+               ? qemu_process_faults(panel->target->root, panel->target->process)
+               : 0;
 }
 
 static int read_all(struct panel *panel, struct error *error)
@@ -220,9 +258,10 @@ static int read_all(struct panel *panel, struct error *error)
     uint64_t begin_ns = now_ns(panel);
     int rc = 0;
 
+    panel->faults = faults(panel);
     if (panel->witness)
         witness_stop(panel->witness);
-    for (size_t i = 0; rc == 0 && panel->plan.method->stop && i < N_COHORTS; i++)
+    for (size_t i = 0; rc == 0 && panel->plan.method->stop && i < panel->n_cohorts; i++)
         rc = panel->plan.method->stop(panel->cohorts[i].method_state, error);
     if (rc == 0)
         rc = cohorts_read(panel, error);
@@ -239,7 +278,7 @@ static struct tally touched_since(const struct panel *panel, uint64_t since)
 {
     struct tally tally = {0};
 
-    for (size_t c = 0; c < N_COHORTS; c++) {
+    for (size_t c = 0; c < panel->n_cohorts; c++) {
         const struct cohort *cohort = &panel->cohorts[c];
 
         for (uint64_t i = 0; cohort->born <= since && i < cohort->set.n; i++) {
@@ -276,7 +315,7 @@ void panel_note_own(struct panel *panel, const struct own_time *own)
 
 static void begin_own(struct panel *panel)
 {
-    if (!panel->has_own)
+    if (panel->plan.method->sees_qemu && !panel->has_own)
         own_time_scan(&panel->own, panel->target);
 }
 
@@ -284,14 +323,15 @@ static void end_own(struct panel *panel)
 {
     struct tick *now = tick_of(panel, panel->now);
 
+    if (!panel->plan.method->sees_qemu)
+        return;
     own_time_end(&panel->own, panel->target);
     if (panel->own.scan.read_bytes > 0)
         own_time_judge_scan(&panel->own, touched_share(panel, panel->now - 1),
                             panel->target->ram->bytes);
     panel->has_own = false;
-    if (panel->plan.method->sees_qemu)
-        now->younger = (uint32_t)smaller(UINT32_MAX,
-                                         larger(now->younger, own_time_loaded_units(&panel->own)));
+    now->younger = (uint32_t)smaller(UINT32_MAX,
+                                     larger(now->younger, own_time_loaded_units(&panel->own)));
 }
 
 /* Returns true if pages were touched in the last tick although no vCPU ran in it, or while QEMU
@@ -313,6 +353,9 @@ static bool qemu_read_alone(const struct panel *panel)
  * tick. So a job shows at one or two ticks. */
 static void note_read_all(struct panel *panel)
 {
+    if (!panel->plan.method->sees_qemu)
+        return;
+
     uint64_t since = panel->now > 1 ? panel->now - 2 : 0;
     struct tally tally = touched_since(panel, since);
     double share = touched_share(panel, since);
@@ -321,31 +364,48 @@ static void note_read_all(struct panel *panel)
     uint64_t then_ns = tick_of(panel, since)->own_ns;
     double resident_bytes = panel->plan.presence * (double)panel->target->ram->bytes;
 
-    panel->read_all =
-        panel->plan.method->sees_qemu &&
-        (qemu_read_alone(panel) ||
-         ((before > 0 || read_all_tells_alone(&tally)) &&
-          read_all_likely(before, share, less(now_ns, then_ns), (uint64_t)resident_bytes)));
+    panel->read_all = qemu_read_alone(panel) ||
+                      ((before > 0 || read_all_tells_alone(&tally)) &&
+                       read_all_likely(before, share, less(now_ns, then_ns),
+                                       (uint64_t)resident_bytes));
     panel->share[1] = panel->share[0];
     panel->share[0] = share;
 }
 
+/* Each fault since before the reading may have been the first write to a page of any size. */
+static uint32_t pages_between(const struct panel *panel)
+{
+    const struct page_set *set = &panel->cohorts[0].set;
+    const uint64_t n = less(faults(panel), panel->faults);
+    unsigned order = 0;
+
+    for (uint64_t i = 0; n > 0 && i < set->n; i++)
+        order = set->order[i] > order ? set->order[i] : order;
+    return (uint32_t)smaller(UINT32_MAX, smaller(n, UINT32_MAX) << order);
+}
+
 static int mark_all(struct panel *panel, struct error *error)
 {
+    struct tick *tick = tick_of(panel, panel->now);
     uint64_t begin_ns = now_ns(panel);
+
+    tick->kvm_faults = kvm_faults(panel);
+
     int rc = cohorts_rearm(panel, error);
 
-    tick_of(panel, panel->now)->marked_ns = begin_ns + (now_ns(panel) - begin_ns) / 2;
+    tick->marked_ns = begin_ns + (now_ns(panel) - begin_ns) / 2;
+    tick->between = pages_between(panel);
     return rc;
 }
 
-/* Replaces the oldest cohort after each longest window. */
+/* Replaces the oldest cohort after each longest window. A census needs no new draw. */
 static int turn(struct panel *panel, struct error *error)
 {
     uint64_t marked_ns = tick_of(panel, panel->now)->marked_ns;
 
     /* a guest's clock may step back a little when it learns of a suspension late */
-    if ((double)marked_ns < (double)panel->turned_ns + panel->plan.longest_s * 1e9)
+    if (panel->plan.census ||
+        (double)marked_ns < (double)panel->turned_ns + panel->plan.longest_s * 1e9)
         return 0;
 
     struct cohort *cohort = &panel->cohorts[panel->oldest];
@@ -360,10 +420,9 @@ static int turn(struct panel *panel, struct error *error)
     return rc == 0 ? cohorts_put_in_order(panel, error) : rc;
 }
 
-int panel_tick(struct panel *panel, double presence, struct resident_now *now, struct error *error)
+static int read_tick(struct panel *panel, double presence, struct resident_now *now,
+                     struct error *error)
 {
-    const uint64_t since_ns = clock_ns();
-
     panel->plan.presence = presence;
     panel->now++;
     tick_of(panel, panel->now)->presence = (float)presence;
@@ -377,6 +436,18 @@ int panel_tick(struct panel *panel, double presence, struct resident_now *now, s
         rc = target_read_resident(panel->target, now, true, error);
     if (rc == 0)
         note_read_all(panel);
+    return rc;
+}
+
+/* To clear soft-dirty bits may lose accessed bits: it is done when the panel has been read, and
+ * before it is marked. */
+int panel_tick(struct panel *panel, double presence, struct resident_now *now, struct error *error)
+{
+    const uint64_t since_ns = clock_ns();
+    int rc = read_tick(panel, presence, now, error);
+
+    if (rc == 0 && panel->writes)
+        rc = panel_tick(panel->writes, presence, NULL, error);
     if (rc == 0)
         rc = mark_all(panel, error);
     if (rc == 0)
@@ -384,6 +455,11 @@ int panel_tick(struct panel *panel, double presence, struct resident_now *now, s
     if (rc == 0)
         begin_witness(panel, since_ns);
     return rc;
+}
+
+const struct panel *panel_writes(const struct panel *panel)
+{
+    return panel->writes;
 }
 
 void panel_set_samples(struct panel *panel, uint64_t samples)

@@ -35,6 +35,9 @@ struct panel_plan {
     double longest_s;            /* the longest window that will be requested */
     double tick_s;               /* the approximate interval between calls of panel_tick() */
     uint64_t seed;
+    bool census; /* follow every page instead; the method takes a census, and has no reach */
+    /* also follow which pages are written: panel_writes(). Checked by write_watch_check() */
+    bool writes;
     /* The guest's clock in ns, which may stop while the guest is suspended; NULL: clock_ns() */
     uint64_t (*clock)(void *context);
     void *clock_context;
@@ -106,6 +109,17 @@ struct panel_ages {
  */
 int panel_tally(const struct panel *panel, const struct panel_ages *ages, struct tally *tally,
                 double *est_s);
+
+/**
+ * Every page of guest RAM and the tick at which it was last found written, by method soft-dirty;
+ * NULL without panel_plan.writes. It is read and marked with the panel, and closed with it. Its
+ * tallies are those of a census for windows that end with the last tick (from_s = 0).
+ *
+ * A page that is written between a reading and the next marking, and never again, is not seen. The
+ * page faults of QEMU's threads meanwhile limit the number of such pages: each is a first write.
+ * They count in tally.missed_bytes of windows that include that time.
+ */
+const struct panel *panel_writes(const struct panel *panel);
 
 /** Call it before panel_tick(), with the steps of the tick that ends, if there were any. */
 void panel_note_own(struct panel *panel, const struct own_time *own);

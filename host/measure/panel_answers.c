@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "measure/ageing.h"
 #include "measure/panel_private.h"
+#include "measure/ran.h"
 
 #include <errno.h>
 #include <math.h>
@@ -121,6 +122,17 @@ static void gather(const struct panel *panel, const struct tick_range *range,
     view->n = n;
 }
 
+static void view_census(const struct panel *panel, const struct tick_range *range,
+                        uint64_t watched_since, struct page_set *view)
+{
+    const struct cohort *cohort = &panel->cohorts[0];
+
+    for (uint64_t i = 0; i < view->n; i++) {
+        view->state[i] = (uint8_t)state_for(cohort, i, range, watched_since, panel->now);
+        view->order[i] = cohort->set.order[i];
+    }
+}
+
 static uint64_t units64(uint32_t units)
 {
     return units == UINT32_MAX ? HIDDEN_ANY : units;
@@ -145,6 +157,8 @@ static struct tally doubts_between(const struct panel *panel, uint64_t older, ui
         tally.unmeasurable_otherwise |= tick->unmeasurable_otherwise;
         tally.hidden_units = larger(tally.hidden_units, units64(tick->hidden));
         tally.younger_units = add_units(tally.younger_units, tick->younger);
+        tally.missed_bytes += base_page_bytes() *
+                              (tick->missed + (uint64_t)(k < newer ? tick->between : 0));
     }
     if (from->odometer != to->odometer)
         ageing_doubt(&tally);
@@ -182,6 +196,7 @@ static void doubt(const struct panel *panel, const struct tick_range *range, str
         within = doubts_between(panel, range->older, range->newer);
         tally_doubt(tally, within.doubts, within.hidden_units);
         tally->unmeasurable_otherwise = within.unmeasurable_otherwise;
+        tally->missed_bytes = within.missed_bytes;
         tally->within = dispute_between(panel, range->older, range->newer);
     }
     tally->younger = dispute_between(panel, range->newer, panel->now);
@@ -192,15 +207,31 @@ static void doubt(const struct panel *panel, const struct tick_range *range, str
 static int tally_range(const struct panel *panel, const struct tick_range *range,
                        uint64_t watched_since, struct tally *tally)
 {
+    const bool census = panel->plan.census;
     struct page_set view;
-    int rc = page_set_blank(&view, panel->target->ram, panel->order.n);
+    int rc = census ? page_set_census(&view, panel->target->ram)
+                    : page_set_blank(&view, panel->target->ram, panel->order.n);
 
     if (rc == 0) {
-        gather(panel, range, watched_since, &view);
+        (census ? view_census : gather)(panel, range, watched_since, &view);
         page_set_tally(&view, tally);
     }
     page_set_free(&view);
     return rc;
+}
+
+/* If a guest ran and wrote nothing, KVM's count of faults shows whether its mappings were dropped.
+ */
+static void doubt_blind(const struct panel *panel, const struct tick_range *range,
+                        struct tally *tally)
+{
+    const struct tick *from = tick_of(panel, range->older);
+    const struct tick *to = tick_of(panel, range->newer);
+    const struct ran ran = {.vcpu_ns = less(to->vcpu_ns, from->vcpu_ns),
+                            .time_ns = less(to->read_ns, from->marked_ns)};
+
+    ran_doubt(panel->target, panel->plan.method, from->kvm_faults,
+              &(struct ran_window){.inner = ran}, tally);
 }
 
 int panel_tally(const struct panel *panel, const struct panel_ages *ages, struct tally *tally,
@@ -219,6 +250,8 @@ int panel_tally(const struct panel *panel, const struct panel_ages *ages, struct
         return rc;
     *est_s = since_s(panel, older ? watched_since : range.older);
     rc = tally_range(panel, &range, watched_since, tally);
+    if (rc == 0 && !older && method_sees_writes(panel->plan.method))
+        doubt_blind(panel, &range, tally);
     if (rc == 0)
         doubt(panel, &range, tally);
     return rc;

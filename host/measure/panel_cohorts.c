@@ -16,7 +16,7 @@ uint64_t panel_pages(const struct panel *panel)
 {
     uint64_t n = 0;
 
-    for (size_t c = 0; c < N_COHORTS; c++)
+    for (size_t c = 0; c < panel->n_cohorts; c++)
         n += panel->cohorts[c].set.n;
     return n;
 }
@@ -34,6 +34,9 @@ void cohort_close(const struct panel *panel, struct cohort *cohort)
 /* Draws enough pages that three cohorts together have the wanted number. */
 static int cohort_draw(struct panel *panel, struct cohort *cohort)
 {
+    if (panel->plan.census)
+        return page_set_census(&cohort->set, panel->target->ram);
+
     uint64_t samples = (panel->plan.samples + N_COHORTS - 2) / (N_COHORTS - 1);
 
     return page_set_panel(&cohort->set, panel->target->ram,
@@ -56,7 +59,7 @@ static uint64_t *taken_places(const struct panel *panel, const struct cohort *mi
     uint64_t *place = calloc(panel_pages(panel) + 1, sizeof(*place));
 
     *n = 0;
-    for (size_t c = 0; place && c < N_COHORTS; c++) {
+    for (size_t c = 0; place && c < panel->n_cohorts; c++) {
         const struct page_set *set = &panel->cohorts[c].set;
 
         for (uint64_t i = 0; &panel->cohorts[c] != mine && i < set->n; i++)
@@ -71,7 +74,7 @@ uint64_t panel_layout(const struct panel *panel)
 {
     uint64_t sum = 0xcbf29ce484222325ULL; /* FNV-1a, by words */
 
-    for (size_t c = 0; c < N_COHORTS; c++) {
+    for (size_t c = 0; c < panel->n_cohorts; c++) {
         const struct page_set *set = &panel->cohorts[c].set;
 
         for (uint64_t i = 0; i < set->n; i++)
@@ -90,7 +93,7 @@ int panel_taken(const struct panel *panel, struct taken *out, bool *huge)
     *huge = false;
     if (!spans)
         return -ENOMEM;
-    for (size_t c = 0; c < N_COHORTS; c++) {
+    for (size_t c = 0; c < panel->n_cohorts; c++) {
         const struct page_set *set = &panel->cohorts[c].set;
 
         for (uint64_t i = 0; i < set->n; i++) {
@@ -130,7 +133,7 @@ static int keep_apart(const struct panel *panel, struct cohort *cohort)
 }
 
 /* The kernel removes a cohort's descriptor when the method closes it. */
-static int wake_by(const struct panel *panel, int fd, struct error *error)
+int panel_wake_by(const struct panel *panel, int fd, struct error *error)
 {
     struct epoll_event event = {.events = EPOLLIN};
 
@@ -146,6 +149,7 @@ int cohort_begin(struct panel *panel, struct cohort *cohort, struct error *error
 
     if (rc == 0)
         rc = keep_apart(panel, cohort);
+    cohort->set.flooded = panel->writes != NULL;
     if (rc < 0)
         error_set(error, rc, "%s: out of memory", method->name);
     else
@@ -153,7 +157,7 @@ int cohort_begin(struct panel *panel, struct cohort *cohort, struct error *error
     if (rc == 0 && cohort_remember(cohort) < 0)
         rc = error_set(error, -ENOMEM, "%s: out of memory", method->name);
     if (rc == 0 && method->wake.poll)
-        rc = wake_by(panel, method->wake.fd(cohort->method_state), error);
+        rc = panel_wake_by(panel, method->wake.fd(cohort->method_state), error);
     if (rc == 0)
         rc = method->mark(cohort->method_state, error);
     cohort->born = panel->now;
@@ -164,7 +168,7 @@ int cohort_begin(struct panel *panel, struct cohort *cohort, struct error *error
 
 void cohort_sets(const struct panel *panel, const struct page_set *sets[N_COHORTS])
 {
-    for (size_t c = 0; c < N_COHORTS; c++)
+    for (size_t c = 0; c < panel->n_cohorts; c++)
         sets[c] = &panel->cohorts[c].set;
 }
 
@@ -174,8 +178,10 @@ int cohorts_put_in_order(struct panel *panel, struct error *error)
 
     cohort_sets(panel, sets);
     page_merge_free(&panel->order);
+    if (panel->plan.census)
+        return 0;
 
-    int rc = page_merge_make(&panel->order, sets, N_COHORTS);
+    int rc = page_merge_make(&panel->order, sets, panel->n_cohorts);
 
     if (rc < 0)
         page_merge_free(&panel->order);
@@ -184,7 +190,7 @@ int cohorts_put_in_order(struct panel *panel, struct error *error)
 
 static void method_states(const struct panel *panel, void *states[N_COHORTS])
 {
-    for (size_t c = 0; c < N_COHORTS; c++)
+    for (size_t c = 0; c < panel->n_cohorts; c++)
         states[c] = panel->cohorts[c].method_state;
 }
 
@@ -197,8 +203,8 @@ static int collect(struct panel *panel, struct tally tallies[N_COHORTS], struct 
 
     method_states(panel, states);
     if (method->many.collect)
-        return method->many.collect(states, N_COHORTS, &panel->order, tallies, error);
-    for (size_t c = 0; rc == 0 && c < N_COHORTS; c++)
+        return method->many.collect(states, panel->n_cohorts, &panel->order, tallies, error);
+    for (size_t c = 0; rc == 0 && c < panel->n_cohorts; c++)
         rc = method->collect(states[c], &tallies[c], error);
     return rc;
 }
@@ -211,8 +217,8 @@ int cohorts_rearm(struct panel *panel, struct error *error)
 
     method_states(panel, states);
     if (method->many.rearm)
-        return method->many.rearm(states, N_COHORTS, &panel->order, error);
-    for (size_t c = 0; rc == 0 && c < N_COHORTS; c++)
+        return method->many.rearm(states, panel->n_cohorts, &panel->order, error);
+    for (size_t c = 0; rc == 0 && c < panel->n_cohorts; c++)
         rc = method->rearm(states[c], error);
     return rc;
 }
@@ -242,6 +248,7 @@ static void note_doubts(struct panel *panel, const struct tally *tally)
     tick->unmeasurable_otherwise |= tally->unmeasurable_otherwise;
     tick->hidden = (uint32_t)larger(tick->hidden, units32(tally->hidden_units));
     tick->younger = (uint32_t)larger(tick->younger, units32(tally->younger_units));
+    tick->missed = units32(tick->missed + base_pages(tally->missed_bytes));
 }
 
 int cohorts_read(struct panel *panel, struct error *error)
@@ -252,8 +259,8 @@ int cohorts_read(struct panel *panel, struct error *error)
 
     tick->doubts = 0;
     tick->unmeasurable_otherwise = false;
-    tick->hidden = tick->younger = 0;
-    for (size_t c = 0; c < N_COHORTS; c++) {
+    tick->hidden = tick->younger = tick->missed = 0;
+    for (size_t c = 0; c < panel->n_cohorts; c++) {
         note_doubts(panel, &tallies[c]);
         if (rc == 0)
             note_states(panel, &panel->cohorts[c]);

@@ -28,6 +28,10 @@ struct tick {
     uint64_t odometer;        /* ageing odometer between reading and marking */
     uint32_t hidden, younger; /* units of the tally; UINT32_MAX: any number */
     float presence;           /* resident / RAM, as in panel_plan */
+    uint32_t missed;          /* base pages, of the tally ... */
+    uint32_t between;         /* ... and those that may have been written between reading and
+                               * marking; UINT32_MAX: any number */
+    uint64_t kvm_faults;      /* that KVM had resolved before marking, as for ran_doubt() */
     uint16_t doubts;          /* the method's doubts in this reading */
     struct {
         uint8_t n, both, others, missed, unseen;
@@ -41,11 +45,13 @@ struct panel {
     const struct target *target;
     struct panel_plan plan;
     uint64_t seed;
-    uint64_t now; /* the number of the last tick */
+    struct panel *writes; /* NULL: they are not followed */
+    uint64_t now;         /* the number of the last tick */
     size_t n_ticks;
     struct tick *ticks; /* a ring: tick k is ticks[k % n_ticks] */
     uint64_t began_ns;  /* midpoint of the first marking */
     uint64_t turned_ns; /* time at which a cohort was last replaced */
+    uint64_t faults;    /* of QEMU's threads before the last reading */
     size_t oldest;
     /* touched share of all base pages within two ticks: up to the last tick, and up to the previous
      * tick */
@@ -55,15 +61,19 @@ struct panel {
     bool has_own;
     struct witness *witness; /* NULL: no witness */
     struct vcpu_clock vcpus;
-    int wake_fd; /* readable when a cohort's descriptor is; -1: the method has none */
+    int wake_fd;      /* readable when a cohort's descriptor is; -1: the method has none */
+    size_t n_cohorts; /* 1 for a census */
     struct cohort cohorts[N_COHORTS];
-    struct page_merge order; /* all cohorts' pages in ascending order */
+    struct page_merge order; /* all cohorts' pages in ascending order; empty for a census */
 };
 
 static inline struct tick *tick_of(const struct panel *panel, uint64_t number)
 {
     return &panel->ticks[number % panel->n_ticks];
 }
+
+/** Makes the panel's descriptor readable whenever @p fd is, until that is closed. */
+int panel_wake_by(const struct panel *panel, int fd, struct error *error);
 
 /** Opens a cohort whose first period begins at the current tick. */
 int cohort_begin(struct panel *panel, struct cohort *cohort, struct error *error);

@@ -293,6 +293,27 @@ static int soft_dirty_mark(void *state, struct error *error)
     return rc < 0 ? rc : set_timer(sd, FIRST_NS);
 }
 
+static enum page_state anew(enum page_state state, const struct ram_block *block)
+{
+    if (page_is_missing(state))
+        return page_is_swapped(state) ? PAGE_SWAPPED : PAGE_ABSENT;
+    return block->backing == RAM_BACKING_HUGETLB ? state : PAGE_IDLE;
+}
+
+/* The last reading stands for the state of each page: another one would take time before the
+ * marking. A page that was ever written as a part of a huge page keeps that granularity. */
+static int soft_dirty_rearm(void *state, struct error *error)
+{
+    struct soft_dirty *sd = state;
+    const struct guest_ram *ram = sd->target->ram;
+    uint8_t *page = sd->set->state;
+
+    for (size_t b = 0; b < ram->n_blocks; b++)
+        for (uint64_t n = base_pages(ram->blocks[b].bytes); n > 0; n--, page++)
+            *page = (uint8_t)anew((enum page_state) * page, &ram->blocks[b]);
+    return soft_dirty_mark(state, error);
+}
+
 static int soft_dirty_poll(void *state, struct error *error)
 {
     struct soft_dirty *sd = state;
@@ -447,5 +468,6 @@ const struct method method_soft_dirty = {
     .mark = soft_dirty_mark,
     .wake = {.poll = soft_dirty_poll, .fd = soft_dirty_wake_fd},
     .collect = soft_dirty_collect,
+    .rearm = soft_dirty_rearm,
     .close = soft_dirty_close,
 };

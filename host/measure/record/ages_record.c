@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "measure/ran.h"
+#include "measure/record/write_record.h"
 
 #include <errno.h>
 #include <math.h>
@@ -109,27 +110,68 @@ static int fill_bins(struct ages_record *record, const struct sample_plan *plan,
     return 0;
 }
 
+/* Fills the windows of @p plan that the panel can answer, and leaves the others out of it. */
+static int fill_windows(struct sample_record *record, const struct subject *subject,
+                        const struct panel_reading *reading, struct sample_plan *plan,
+                        struct sample_result *result, struct error *error)
+{
+    const struct sample_plan requested = *plan;
+    int rc = answer_windows(reading->panel, &requested, reading->now, plan, result);
+
+    if (rc < 0)
+        return error_set(error, rc, "not watched for long enough");
+    result->vcpu_s = result->windows[plan->n_windows - 1].vcpu_s;
+    result->cpu_s = reading->cpu_s;
+    rc = sample_record_fill(record, subject, plan, result, error);
+    if (rc == 0 &&
+        plan->window_s[plan->n_windows - 1] != requested.window_s[requested.n_windows - 1])
+        record->flags |= FLAG_YOUNG_PANEL;
+    return rc;
+}
+
+/* If no window can be answered yet, the record has no writes. */
+static int fill_writes(struct sample_record *record, const struct subject *subject,
+                       const struct panel_reading *reading, const struct sample_plan *requested,
+                       struct sample_result *result, struct error *error)
+{
+    struct panel_reading writes = *reading;
+    struct sample_plan plan = *requested;
+    struct sample_record written;
+
+    writes.panel = panel_writes(reading->panel);
+    plan.method = &method_soft_dirty;
+    plan.census = true;
+
+    if (longest_answered_s(writes.panel, requested) == 0)
+        return 0;
+
+    int rc = fill_windows(&written, subject, &writes, &plan, result, error);
+
+    if (rc < 0)
+        return rc;
+    write_record_take(&written);
+    record->writes = written.writes;
+    return 0;
+}
+
 static int fill(struct ages_record *record, const struct subject *subject,
                 const struct sample_plan *requested, const struct panel_reading *reading,
                 struct sample_result *result, struct error *error)
 {
-    struct sample_plan plan;
-    int rc = answer_windows(reading->panel, requested, reading->now, &plan, result);
+    struct sample_plan plan = *requested;
+    int rc = fill_windows(&record->sample, subject, reading, &plan, result, error);
 
     if (rc < 0)
-        return error_set(error, rc, "not watched for long enough");
-    result->vcpu_s = result->windows[plan.n_windows - 1].vcpu_s;
-    result->cpu_s = reading->cpu_s;
-    rc = sample_record_fill(&record->sample, subject, &plan, result, error);
-    if (rc < 0)
         return rc;
-    if (plan.window_s[plan.n_windows - 1] != requested->window_s[requested->n_windows - 1])
-        record->sample.flags |= FLAG_YOUNG_PANEL;
 
     const struct wss_memory memory = memory_now(plan.method, &subject->ram, reading->now);
 
     rc = fill_bins(record, &plan, reading->panel, &memory);
-    return rc < 0 ? error_set(error, rc, "ages: %s", strerror(-rc)) : 0;
+    if (rc < 0)
+        return error_set(error, rc, "ages: %s", strerror(-rc));
+    return panel_writes(reading->panel)
+               ? fill_writes(&record->sample, subject, reading, requested, result, error)
+               : 0;
 }
 
 /* Only the used part of the 60 KB is touched, because every scan does this. */

@@ -14,8 +14,10 @@ struct age_bin {
 };
 
 struct ages_record {
-    struct sample_record sample; /* the windows for which the panel was watched long enough */
-    size_t n_bins;               /* one more than the number of windows */
+    /* the windows for which the panel was watched long enough; .writes of a panel with
+     * panel_writes() */
+    struct sample_record sample;
+    size_t n_bins; /* one more than the number of windows */
     struct age_bin bins[RUN_MAX_WINDOWS + 1];
 };
 

@@ -142,10 +142,28 @@ void flag_memory_apply(const struct flag_memory *memory, struct sample_record *r
     }
 }
 
+/* Writes by a job of QEMU's cannot be told from the guest's. */
+static void apply_to_writes(const struct flag_memory *memory, struct write_curve *curve,
+                            double now_s)
+{
+    uint64_t low_bytes = 0;
+
+    for (size_t i = 0; i < curve->n; i++) {
+        struct write_point *point = &curve->points[i];
+        const unsigned flags = flags_within(memory, now_s - point->est_window_s - SLACK_S);
+
+        curve->flags |= flags & (READS_ALL | FLAG_NESTED | FLAG_SWAP);
+        if (flags & READS_ALL)
+            point->low_bytes = smaller(point->low_bytes, low_bytes);
+        low_bytes = point->low_bytes;
+    }
+}
+
 void flag_memory_apply_ages(const struct flag_memory *memory, struct ages_record *record,
                             double now_s)
 {
     flag_memory_apply(memory, &record->sample, now_s);
+    apply_to_writes(memory, &record->sample.writes, now_s);
     for (size_t b = 0; b < record->n_bins; b++) {
         struct age_bin *bin = &record->bins[b];
         unsigned flags = flags_within(memory, now_s - bin->to_s - SLACK_S);
