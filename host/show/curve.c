@@ -28,10 +28,53 @@ static const char *const csv_names[] = {
     "window_s",       "est_window_s", "wss_bytes", "wss_low_bytes", "wss_high_bytes",
     "resident_bytes", "vcpu_seconds", NULL};
 
+/* The names of what a curve shows: the working set, or the write working set. */
+struct quantity {
+    const char *bytes, *low, *high, *heading, *share, *axis;
+};
+
+static const struct quantity touched = {"wss_bytes", "wss_low_bytes", "wss_high_bytes",
+                                        "WSS",       "TOUCHED",       "WSS, MiB"};
+static const struct quantity written = {
+    "write_set_bytes", "write_set_low_bytes",   "write_set_high_bytes", "WRITTEN",
+    "OF RES.",         "write working set, MiB"};
+
+static bool is_of_writes(const struct sample_record *record)
+{
+    return record->writes.n > 0;
+}
+
+static const struct quantity *quantity_of(const struct sample_record *record)
+{
+    return is_of_writes(record) ? &written : &touched;
+}
+
+static size_t n_windows(const struct sample_record *record)
+{
+    return is_of_writes(record) ? record->writes.n : record->n_windows;
+}
+
+static struct window_record window_at(const struct sample_record *record, size_t w)
+{
+    if (!is_of_writes(record))
+        return record->windows[w];
+
+    const struct write_point *point = &record->writes.points[w];
+
+    return (struct window_record){.window_s = point->window_s,
+                                  .est_window_s = point->est_window_s,
+                                  .wss_bytes = point->bytes,
+                                  .wss_low_bytes = point->low_bytes,
+                                  .wss_high_bytes = point->high_bytes,
+                                  .vcpu_s = record->vcpu_s};
+}
+
 static void fill_window(struct sheet *sheet, const struct sample_record *record, size_t w)
 {
-    const struct window_record *window = &record->windows[w];
-    const uint64_t before = w ? record->windows[w - 1].wss_bytes : 0;
+    const struct quantity *quantity = quantity_of(record);
+    const struct window_record now = window_at(record, w);
+    const struct window_record *window = &now;
+    const uint64_t before = w ? window_at(record, w - 1).wss_bytes : 0;
     char text[64];
 
     sheet_row(sheet);
@@ -40,9 +83,9 @@ static void fill_window(struct sheet *sheet, const struct sample_record *record,
     sheet_text(sheet, "method", record->method);
     sheet_seconds(sheet, "window_s", window->window_s);
     sheet_seconds(sheet, "est_window_s", window->est_window_s);
-    sheet_bytes(sheet, "wss_bytes", window->wss_bytes);
-    sheet_bytes(sheet, "wss_low_bytes", window->wss_low_bytes);
-    sheet_bytes(sheet, "wss_high_bytes", window->wss_high_bytes);
+    sheet_bytes(sheet, quantity->bytes, window->wss_bytes);
+    sheet_bytes(sheet, quantity->low, window->wss_low_bytes);
+    sheet_bytes(sheet, quantity->high, window->wss_high_bytes);
     sheet_bytes(sheet, "resident_bytes", record->resident_bytes);
     sheet_real(sheet, "vcpu_seconds", window->vcpu_s);
     sheet_cell(sheet, "error", "%s",
@@ -55,16 +98,39 @@ static void fill_window(struct sheet *sheet, const struct sample_record *record,
                show_bar(text, sizeof(text), fmax(0, window_share(record, window))));
 }
 
+/* Replaces the names of the working set's numbers. */
+static void name_quantity(const struct quantity *quantity, struct sheet_column *made,
+                          const char **names)
+{
+    memcpy(made, columns, sizeof(columns));
+    memcpy(names, csv_names, sizeof(csv_names));
+    for (size_t c = 0; c < COUNT(columns); c++)
+        if (!strcmp(made[c].key, touched.bytes))
+            made[c] = (struct sheet_column){quantity->bytes, {quantity->heading, .right = true}};
+        else if (!strcmp(made[c].key, "touched"))
+            made[c].head.name = quantity->share;
+    for (size_t i = 0; names[i]; i++)
+        if (!strcmp(names[i], touched.bytes))
+            names[i] = quantity->bytes;
+        else if (!strcmp(names[i], touched.low))
+            names[i] = quantity->low;
+        else if (!strcmp(names[i], touched.high))
+            names[i] = quantity->high;
+}
+
 int curve_print(const struct sample_record *const *records, size_t n, enum show_format format)
 {
+    struct sheet_column made[COUNT(columns)];
+    const char *names[COUNT(csv_names)];
     struct sheet sheet;
 
-    sheet_begin(&sheet, format, NULL, csv_names);
+    name_quantity(quantity_of(records[0]), made, names);
+    sheet_begin(&sheet, format, NULL, names);
     if (format == SHOW_TABLE)
         sample_head_print(records[0]);
-    sheet_list(&sheet, NULL, columns, COUNT(columns));
+    sheet_list(&sheet, NULL, made, COUNT(made));
     for (size_t i = 0; i < n; i++)
-        for (size_t w = 0; w < records[i]->n_windows; w++)
+        for (size_t w = 0; w < n_windows(records[i]); w++)
             fill_window(&sheet, records[i], w);
     sheet_close(&sheet);
     return sheet_end(&sheet);
@@ -83,16 +149,16 @@ struct drawn {
 
 static void draw_points(struct drawn *drawn, const struct sample_record *record)
 {
-    for (size_t w = 0; w < record->n_windows; w++) {
-        const struct window_record *window = &record->windows[w];
+    for (size_t w = 0; w < n_windows(record); w++) {
+        const struct window_record window = window_at(record, w);
 
-        show_seconds(drawn->labels[w], sizeof(drawn->labels[w]), window->window_s);
+        show_seconds(drawn->labels[w], sizeof(drawn->labels[w]), window.window_s);
         drawn->points[w] = (struct chart_point){
-            .x = window->est_window_s,
+            .x = window.est_window_s,
             .label = drawn->labels[w],
-            .y = (double)window->wss_bytes / MIB,
-            .low = (double)window->wss_low_bytes / MIB,
-            .high = (double)window->wss_high_bytes / MIB,
+            .y = (double)window.wss_bytes / MIB,
+            .low = (double)window.wss_low_bytes / MIB,
+            .high = (double)window.wss_high_bytes / MIB,
         };
     }
 }
@@ -146,7 +212,7 @@ int curve_svg_write(const struct sample_record *const *records, size_t n, const 
         draw_points(&drawn[i], records[i]);
         name_curve(&drawn[i], records[i], !one_guest);
         if (i > 0)
-            more[i - 1] = (struct chart_curve){drawn[i].name, records[i]->n_windows,
+            more[i - 1] = (struct chart_curve){drawn[i].name, n_windows(records[i]),
                                                drawn[i].points};
     }
     sample_name(name, sizeof(name), first);
@@ -163,11 +229,11 @@ int curve_svg_write(const struct sample_record *const *records, size_t n, const 
         .title = heading,
         .subtitle = subtitle,
         .x_title = "window (at its est length)",
-        .y_title = "WSS, MiB",
+        .y_title = quantity_of(first)->axis,
         .log_x = log_x,
         .top = n == 1 ? (double)first->resident_bytes / MIB : 0,
         .top_label = "resident",
-        .n = first->n_windows,
+        .n = n_windows(first),
         .points = drawn[0].points,
         .label = drawn[0].name,
         .n_more = n - 1,

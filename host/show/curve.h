@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file curve.h  WSS as a function of the window, one curve for each record, for profile and
- * grow. */
+/** @file curve.h  WSS, or the write working set of a record that has it and no windows, as a
+ * function of the window, one curve for each record, for profile and grow. */
 #pragma once
 
 #include "measure/record/sample_record.h"

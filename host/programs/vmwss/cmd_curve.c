@@ -23,7 +23,7 @@
 
 /* The differences between profile and grow. */
 struct curve_kind {
-    const char *title;
+    const char *title, *write_title;
     const char *first_name; /* name of the option for the first window, with its dashes */
     const char *last_name;  /* name of the option for the last window */
     double first_s, last_s; /* defaults */
@@ -68,6 +68,8 @@ static const struct option_line common_lines[] = {
 static const struct option_line profile_lines[] = {
     {OPTION_SECONDS, 0, "from", "S", AT(first_s), .help = "the shortest window in seconds (0.01)"},
     {OPTION_SECONDS, 0, "to", "S", AT(last_s), .help = "the longest window in seconds (10.24)"},
+    {OPTION_FLAG, 0, "writes", NULL, SAMPLING_AT(writes),
+     .help = "the write working set instead: the bytes written at least once within each window"},
     {OPTION_TABLE, .lines = common_lines},
     {.type = OPTION_END},
 };
@@ -85,6 +87,7 @@ static const char est_help[] =
 
 static const struct curve_kind profile = {
     .title = "WSS over windows that double",
+    .write_title = "write working set over windows that double",
     .first_name = "--from",
     .last_name = "--to",
     .first_s = 0.01,
@@ -204,7 +207,8 @@ static int show_curves(const struct options *options, struct error *error)
     if (rc == 0)
         rc = command_flush(error);
     if (rc == 0 && n > 0 && options->sampling.svg)
-        rc = curve_svg_write(records, n, kind->title, kind->doubling, options->sampling.svg, error);
+        rc = curve_svg_write(records, n, options->sampling.writes ? kind->write_title : kind->title,
+                             kind->doubling, options->sampling.svg, error);
     return rc;
 }
 
@@ -280,6 +284,8 @@ static int curve_run(const struct curve_kind *kind, int argc, char **argv)
 
     if (rc == 0)
         rc = make_windows(&options);
+    if (rc == 0)
+        rc = sampling_check_writes(&options.sampling);
     return rc != 0 ? options_exit(rc) : curves_run(&options);
 }
 

@@ -131,18 +131,6 @@ static int take_domains(struct options *options, int argc, char **argv)
     return sampling_check(&options->sampling, argc, argv);
 }
 
-static int check_writes(struct sampling_choice *sampling)
-{
-    if (!sampling->writes)
-        return 0;
-    if (sampling->samples > 0 || sampling->precision > 0 || sampling->fine > 0)
-        return command_refuse(
-            "--writes examines every page: --samples, --precision and --fine do not apply");
-    if (sampling->n_windows > WRITE_POINTS_MAX)
-        return command_refuse("--writes takes at most %d windows", WRITE_POINTS_MAX);
-    return 0;
-}
-
 static void default_windows(struct sampling_choice *sampling)
 {
     if (sampling->n_windows > 0)
@@ -167,7 +155,7 @@ static int check_options(void *base, int argc, char **argv)
      * wait for the other. */
     if (options->sampling.fine > 0 && options->sampling.pause_ms > 0)
         return command_refuse("--fine and --pause exclude each other");
-    if (check_writes(&options->sampling) < 0)
+    if (sampling_check_writes(&options->sampling) < 0)
         return -EINVAL;
     if (options->count > 1 && options->interval_s == 0)
         return command_refuse("--count needs --interval");

@@ -81,6 +81,18 @@ int sampling_check_interval(struct sampling_choice *choice, double interval_s)
     return 0;
 }
 
+int sampling_check_writes(const struct sampling_choice *choice)
+{
+    if (!choice->writes && !choice->watch_writes)
+        return 0;
+    if (choice->writes && (choice->samples > 0 || choice->precision > 0 || choice->fine > 0))
+        return command_refuse(
+            "--writes examines every page: --samples, --precision and --fine do not apply");
+    if (choice->n_windows > WRITE_POINTS_MAX)
+        return command_refuse("--writes takes at most %d windows", WRITE_POINTS_MAX);
+    return 0;
+}
+
 int sampling_needs_pages(const struct session *session, struct error *error)
 {
     return session->plan.method->needs_pages

@@ -69,6 +69,9 @@ int sampling_check(struct sampling_choice *choice, int argc, char **argv);
  * -EINVAL after printing. */
 int sampling_check_interval(struct sampling_choice *choice, double interval_s);
 
+/** Checks what --writes excludes, if it was given. Returns 0; -EINVAL after printing. */
+int sampling_check_writes(const struct sampling_choice *choice);
+
 /** Checks that the method shows which pages were touched. Returns 0; -ENOTSUP with the message. */
 int sampling_needs_pages(const struct session *session, struct error *error);
 

@@ -162,6 +162,28 @@ static void print_curve(void)
     curve_print(&one, 1, SHOW_TABLE);
 }
 
+static void have_writes(void)
+{
+    record.sample.writes = (struct write_curve){
+        .method = "soft-dirty", .n = 1, .points = {{1, 1.5, MIB / 2, MIB / 4, MIB}}};
+}
+
+TEST(cases, a_curve_of_writes)
+{
+    have_writes();
+    record.sample.n_windows = 0;
+    catch_output(print_csv);
+    ck_assert_str_eq(
+        text,
+        "time,host,domain,uuid,method,window_s,est_window_s,write_set_bytes,write_set_low_bytes,"
+        "write_set_high_bytes,resident_bytes,vcpu_seconds\r\n"
+        "2026-03-10T12:00:00.000Z,host<1>,web1,,idle,1,1.5,524288,262144,1048576,4194304,0\r\n");
+    catch_output(print_curve);
+    ck_assert_ptr_nonnull(strstr(text, "WRITTEN"));
+    ck_assert_ptr_null(strstr(text, "WSS"));
+    ck_assert_ptr_nonnull(strstr(drawn(0), "write working set, MiB"));
+}
+
 TEST(cases, a_curve_for_gnuplot)
 {
     strcpy(record.sample.domain, "a,b");
