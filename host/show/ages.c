@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "show/ages.h"
 
+#include "base/bytes.h"
 #include "base/text/units.h"
 #include "show/chart.h"
 #include "show/sample_json.h"
@@ -69,9 +70,35 @@ int ages_print(const struct ages_record *record, enum show_format format)
 
 #define MIB 1048576.0
 
+/* The bars of the time since the last write are the differences of the write curve. Returns their
+ * number; 0 if the curve has not the same windows as the ages. */
+static size_t draw_writes(const struct ages_record *record, struct chart_point *points)
+{
+    const struct write_curve *curve = &record->sample.writes;
+    const uint64_t all_bytes = record->sample.resident_bytes;
+    const struct write_point all = {
+        .bytes = all_bytes, .low_bytes = all_bytes, .high_bytes = all_bytes};
+    struct write_point younger = {0};
+
+    if (curve->n + 1 != record->n_bins)
+        return 0;
+    for (size_t b = 0; b < record->n_bins; b++) {
+        const struct write_point *point = b < curve->n ? &curve->points[b] : &all;
+
+        points[b] = (struct chart_point){
+            .y = (double)less(point->bytes, younger.bytes) / MIB,
+            .low = (double)less(point->low_bytes, younger.high_bytes) / MIB,
+            .high = (double)less(point->high_bytes, younger.low_bytes) / MIB,
+        };
+        younger = *point;
+    }
+    return record->n_bins;
+}
+
 int ages_svg_write(const struct ages_record *record, const char *path, struct error *error)
 {
     struct chart_point points[RUN_MAX_WINDOWS + 1];
+    struct chart_point written[RUN_MAX_WINDOWS + 1];
     char labels[RUN_MAX_WINDOWS + 1][64];
     char name[300];
     char heading[400];
@@ -92,16 +119,20 @@ int ages_svg_write(const struct ages_record *record, const char *path, struct er
     snprintf(heading, sizeof(heading), "%s: ages of its memory", name);
     sample_picture_subtitle(subtitle, sizeof(subtitle), &record->sample);
 
+    const struct chart_curve writes = {"last written", draw_writes(record, written), written};
     const struct chart chart = {
         .title = heading,
         .subtitle = subtitle,
-        .x_title = "time since the last touch",
+        .x_title = writes.n > 0 ? "time since then" : "time since the last touch",
         .y_title = "MiB",
         .bars = true,
         .top = (double)record->sample.resident_bytes / MIB,
         .top_label = "resident",
         .n = record->n_bins,
         .points = points,
+        .label = "last touched",
+        .n_more = writes.n > 0,
+        .more = &writes,
     };
 
     return chart_write(&chart, path, error);

@@ -290,17 +290,20 @@ static void draw_curves(struct canvas *canvas)
     draw_marks(canvas);
 }
 
-static void draw_bars(struct canvas *canvas)
+/* Draws bars number @p c of all groups. */
+static void draw_series(struct canvas *canvas, size_t c)
 {
-    const struct chart *chart = canvas->chart;
-    double width = bar_width(canvas) * 0.7;
+    const struct chart_curve curve = curve_of(canvas->chart, c);
+    const size_t n = canvas->chart->n_more + 1;
+    const double width = bar_width(canvas) * 0.7 / (double)n;
+    const char *colour = n > 1 ? colours[c] : GREEN;
 
-    for (size_t i = 0; i < chart->n; i++) {
-        const struct chart_point *point = &chart->points[i];
-        double x = middle_of(canvas, i);
+    for (size_t i = 0; i < curve.n; i++) {
+        const struct chart_point *point = &curve.points[i];
+        double x = middle_of(canvas, i) + ((double)c - (double)(n - 1) / 2) * width;
         double y = y_of(canvas, point->y);
 
-        svg_rectangle(canvas->svg, x - width / 2, y, width, HEIGHT - BOTTOM - y, GREEN);
+        svg_rectangle(canvas->svg, x - width / 2, y, width, HEIGHT - BOTTOM - y, colour);
         svg_line(canvas->svg, x, y_of(canvas, point->low), x, y_of(canvas, point->high),
                  (struct svg_stroke){.colour = SVG_INK});
         svg_line(canvas->svg, x - 5, y_of(canvas, point->low), x + 5, y_of(canvas, point->low),
@@ -308,6 +311,14 @@ static void draw_bars(struct canvas *canvas)
         svg_line(canvas->svg, x - 5, y_of(canvas, point->high), x + 5, y_of(canvas, point->high),
                  (struct svg_stroke){.colour = SVG_INK});
     }
+}
+
+static void draw_bars(struct canvas *canvas)
+{
+    for (size_t c = 0; c <= canvas->chart->n_more; c++)
+        draw_series(canvas, c);
+    if (canvas->chart->n_more > 0)
+        draw_legend(canvas);
 }
 
 static void draw_chart(struct svg *svg, const void *chart)

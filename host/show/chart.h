@@ -15,7 +15,7 @@ struct chart_point {
     double other;   /* for a curve with other_label: the value of a second, thin line */
 };
 
-/* A further curve in the same axes. */
+/* A further curve in the same axes, or further bars beside the first, in the same groups. */
 struct chart_curve {
     const char *label;
     size_t n; /* > 0 */

@@ -235,24 +235,24 @@ static void make_columns(struct sheet_column made[N_COLUMNS], bool series, bool 
     }
 }
 
-static void print_record(const struct sample_record *record, bool heading, bool series)
+static void print_rows(const struct sample_record *record, bool heading, bool series, bool writes)
 {
     struct sheet_column made[N_COLUMNS];
     struct sheet sheet;
 
-    make_columns(made, series, record->writes.n > 0);
+    make_columns(made, series, writes);
     sheet_begin(&sheet, SHOW_TABLE, NULL, NULL);
     sheet.no_heading = !heading;
     sheet_list(&sheet, NULL, made, N_COLUMNS);
-    for (size_t w = 0; w < record->n_windows; w++)
+    for (size_t w = 0; !writes && w < record->n_windows; w++)
         fill_window(&sheet, record, &record->windows[w]);
-    for (size_t i = 0; i < record->writes.n; i++)
+    for (size_t i = 0; writes && i < record->writes.n; i++)
         fill_writes(&sheet, record, &record->writes.points[i]);
     if (record->flags & FLAG_NOT_MEASURED) {
         begin_row(&sheet, "-", record);
         fill_record(&sheet, record);
     }
-    if (record->fine.present)
+    if (!writes && record->fine.present)
         fill_fine(&sheet, record);
     sheet_hide(&sheet, series ? "age" : "time");
     if (!guest_stats_requested(&record->guest)) {
@@ -261,6 +261,20 @@ static void print_record(const struct sample_record *record, bool heading, bool 
     }
     sheet_close(&sheet);
     sheet_end(&sheet);
+}
+
+/* The working set and the write working set have a table each, since their columns differ in name.
+ */
+static void print_record(const struct sample_record *record, bool heading, bool series)
+{
+    const bool both = record->n_windows > 0 && record->writes.n > 0;
+
+    if (record->n_windows > 0 || record->writes.n == 0)
+        print_rows(record, heading, series, false);
+    if (both)
+        putchar('\n');
+    if (record->writes.n > 0)
+        print_rows(record, heading || both, series, true);
 }
 
 void sample_table_print(const struct sample_record *record, bool heading)

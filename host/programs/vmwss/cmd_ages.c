@@ -41,6 +41,8 @@ static const struct option_line lines[] = {
                     sampling_names_following),
     SAMPLING_SAMPLES("pages in the panel (2000)"),
     SAMPLING_PRECISION("as many pages as a 95 % interval of ± P % of the resident RAM needs"),
+    {OPTION_FLAG, 0, "writes", NULL, SAMPLING_AT(watch_writes),
+     .help = "also follow which bytes are written: the write working set of each window"},
     SAMPLING_CENSUS(NULL), /* rejected with an explanation */
     SAMPLING_SVG("also draw the histogram, as SVG"),
     SAMPLING_WAIT("how long to wait while another vmwss measures the guest (0)"),
@@ -56,6 +58,8 @@ static int check_options(void *base, int argc, char **argv)
         return -EINVAL;
     if (options->sampling.census)
         return command_refuse("ages follows a panel of pages: set their number with --samples N");
+    if (sampling_check_writes(&options->sampling) < 0)
+        return -EINVAL;
     if (options->count > 0 && options->interval_s == 0)
         return command_refuse("--count needs --interval");
     if (options->tick_s == 0)
@@ -125,6 +129,7 @@ static int begin_panel(struct watch *watch, struct error *error)
         .longest_s = options->sampling.window_s[options->sampling.n_windows - 1],
         .tick_s = options->tick_s,
         .seed = random_seed(),
+        .writes = options->sampling.watch_writes,
     };
 
     watch->target = subject_target(&session->subject);

@@ -162,10 +162,33 @@ static void print_curve(void)
     curve_print(&one, 1, SHOW_TABLE);
 }
 
+static void print_ages(void)
+{
+    ages_print(&record, SHOW_TABLE);
+}
+
 static void have_writes(void)
 {
     record.sample.writes = (struct write_curve){
         .method = "soft-dirty", .n = 1, .points = {{1, 1.5, MIB / 2, MIB / 4, MIB}}};
+}
+
+/* The writes have a table of their own, since WSS and WRITTEN would be one column. */
+TEST(cases, written_beside_touched)
+{
+    have_writes();
+    catch_output(print_ages);
+
+    const char *wss = strstr(text, " WSS ");
+    const char *written = strstr(text, " WRITTEN ");
+
+    ck_assert(wss && written && wss < written && written < strstr(text, "LAST TOUCHED"));
+    ck_assert_ptr_nonnull(strstr(wss, "1.0 MiB"));
+    ck_assert_ptr_nonnull(strstr(written, "512.0 KiB"));
+    ck_assert_ptr_nonnull(strstr(written, "soft-dirty"));
+    ck_assert_ptr_null(strstr(drawn(1), "last written"));
+    record.n_bins = 2;
+    ck_assert_ptr_nonnull(strstr(drawn(1), "last written"));
 }
 
 TEST(cases, a_curve_of_writes)
