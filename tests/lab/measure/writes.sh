@@ -33,6 +33,42 @@ check_writes() {
 
 curve_ascends() { record_has '[.writes.windows[].write_set_bytes] | . == sort'; }
 
+points() { printf '# %s: %s, flags %s of %s\n' "$1" "$(jq -c '[.writes.windows[] | [.est_window_s, .write_set_low_bytes,
+	.write_set_bytes, .write_set_high_bytes]]' <<<"$record")" "$(jq -c '.writes.flags' <<<"$record")" "$t"; }
+
+# Follows the guest, whose write set does not change; then likewise while another program clears the bits, and after kill -9.
+check_ages() {
+	local of_measure watching
+	check "ages" ages_running 4 4,8,12 -m zap -n 4000
+	points "ages"
+	check "ages: each window has what is written" every_exact "$t"
+	check "ages: the upper bounds are at most 5 % more" every_point ".write_set_high_bytes <= $t * 1.06"
+	check "ages: no flag" in_no_doubt
+	check "ages: the working set beside it holds the truth" record_has \
+		"$all as \$all | .windows | length == 3 and all(.wss_low_bytes * 0.9 <= \$all and .wss_high_bytes * 1.1 >= \$all)"
+	record=$("$vmwss" profile --writes --json --pid "$pid" --from 0.25 --to 8)
+	check "profile: the windows double" record_has '[.writes.windows[].window_s] == [0.25, 0.5, 1, 2, 4, 8]'
+	check "profile: to the truth" is_truth "$t"
+	check "ages again" ages_running 4 4,8,12 -m zap
+	of_measure=$("$vmwss" measure --writes --json --pid "$pid" -w 4,8,12 | jq -c '[.writes.windows[].write_set_bytes]')
+	check "ages: as measure --writes, $of_measure" record_has \
+		"$of_measure as \$m | [.writes.windows[].write_set_bytes] | [., \$m] | transpose | all((.[0] - .[1] | fabs) <= 4 * 4096)"
+
+	(sleep 6 && echo 4 >"/proc/$pid/clear_refs") &
+	check "ages while another clears the bits" ages_running 4 4,8,12 -m zap
+	wait $!
+	points "ages, bits cleared after 6 s"
+	check "ages: the bounds hold the truth" every_holds "$t"
+
+	"$vmwss" ages --writes --pid "$pid" -w 60 >/dev/null 2>&1 &
+	watching=$!
+	settles measured_by "$pid" "$watching"
+	sleep 3
+	kill -KILL "$watching"
+	wait "$watching" 2>/dev/null
+	check_writes "after kill -9 of ages" "$t" 4
+}
+
 for accel in kvm tcg; do
 	echo "# $accel"
 	if start_payload anon-$accel $accel "$params" -m 160; then
@@ -44,6 +80,8 @@ for accel in kvm tcg; do
 		printf '# %s\n' "$(jq -c '[.writes.windows[] | [.est_window_s, .write_set_bytes]]' <<<"$record")"
 		check "of one marking, so it ascends" curve_ascends
 		check "to the truth" is_truth "$t"
+
+		if [[ $accel == kvm ]]; then check_ages; fi
 
 		# Another program clears the bits within the window, as CRIU does.
 		(sleep 3 && echo 4 >"/proc/$pid/clear_refs") &
@@ -69,6 +107,8 @@ for accel in kvm tcg; do
 
 	if MACHINE=pc,memory-backend=m start_payload memfd-$accel $accel "$params" -m 160 -object memory-backend-memfd,id=m,size=160M; then
 		check_writes "$accel, memfd" "$t" 4
+		expect_exit "$accel: ages beside a method that loses the bits" 2 'pageout: takes the bits that show writes' \
+			"$vmwss" ages --writes --pid "$pid" -m pageout
 		stop_guest "$pid"
 	fi
 
@@ -78,9 +118,36 @@ for accel in kvm tcg; do
 		check "huge pages: the bounds hold the truth" holds_truth "$t"
 		check "huge pages: at most what they hold" holds "$(point write_set_bytes) <= $t + 4 * 2097152"
 		check "huge pages: flag" writes_flag thp
+		if [[ $accel == kvm ]]; then
+			check "huge pages: ages" ages_running 4 4,8 -m zap
+			points "huge pages: ages"
+			check "huge pages: the bounds of ages hold the truth" every_holds "$t"
+			check "huge pages: at most what they hold" every_point ".write_set_bytes <= $t + 4 * 2097152"
+		fi
 		stop_guest "$pid"
 	fi
 done
+
+# Writes have an age, too: 8 MiB are written for 16 s, then 1 MiB.
+if start_payload falling kvm "total=64M phases=16:8M,600:1M" -m 128; then
+	before=$(truth "total=64M hot=8M" written_bytes) now=$(truth "total=64M hot=1M" written_bytes)
+	"$vmwss" ages --writes --json --pid "$pid" -m zap -w 4,40 -i 4 -k 14 >"$guests_dir/ages"
+	printf '# %s\n' "$(jq -sc 'map([.writes.windows[] | .write_set_bytes])' "$guests_dir/ages")"
+	check "a write set that fell: $now in 4 s, and $before in 40" jq -es "any(.[].writes.windows; length == 2 and
+		(.[0].write_set_bytes | . >= $now and . <= $now * 1.03) and
+		(.[1].write_set_bytes | . >= $before and . <= $before * 1.01))" "$guests_dir/ages"
+	check "the windows ascend, within their bounds" jq -es 'all(.[].writes.windows;
+		all(.write_set_low_bytes <= .write_set_bytes and .write_set_bytes <= .write_set_high_bytes) and
+		([.[].write_set_bytes] | . == sort))' "$guests_dir/ages"
+	check "the record's first windows are those that have passed" jq -es '.[0].writes.windows | length == 1' "$guests_dir/ages"
+	"$vmwss" ages --writes --pid "$pid" -w 20 >/dev/null 2>"$guests_dir/messages" &
+	watching=$!
+	settles measured_by "$pid" "$watching"
+	sleep 2
+	stop_guest "$pid"
+	wait $watching
+	check "a guest that ends while it is followed: exit status 3" test $? = 3
+fi
 
 # vmwssd finds the same, beside the panel with which it follows the guest.
 if start_payload daemon kvm "$params" -m 160; then
