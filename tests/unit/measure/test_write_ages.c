@@ -7,8 +7,10 @@
 #include "fake_kernel.h"
 #include "made_method.h"
 #include "measure/kernel/pagemap_entry.h"
+#include "measure/method.h"
 #include "unit.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <string.h>
 
@@ -283,4 +285,19 @@ TEST(cases, hugetlb_stays_unmeasurable)
     ck_assert_uint_eq(tally.unmeasurable_bytes, PAGES * PAGE);
     method_soft_dirty.close(state);
     page_set_free(&set);
+}
+
+/* Methods that lose the bits are not chosen beside a panel of writes, nor is the method that sees
+ * only these for a panel of touches. */
+TEST(cases, methods_beside_it)
+{
+    const struct method_needs needs = {.follow = true, .beside_writes = true};
+    char names[128];
+
+    ck_assert_error(method_try(&method_pageout, &fake.target, &needs, &error), -ENOTSUP,
+                    "takes the bits that show writes");
+    ck_assert_error(method_try(&method_zap_all, &fake.target, &needs, &error), -ENOTSUP,
+                    "takes the bits that show writes");
+    ck_assert_ptr_null(strstr(method_names(names, sizeof(names), true), "soft-dirty"));
+    ck_assert_ptr_nonnull(strstr(method_names(names, sizeof(names), false), "soft-dirty"));
 }
