@@ -232,7 +232,7 @@ TEST(cases, bits_that_others_take_concern_windows_with_that_second)
     ck_assert_uint_eq(record.sample.flags & FLAG_BITS_TAKEN, 0);
 }
 
-/* What leaves does not count; what comes back was written. */
+/* Memory that has left does not count; memory that comes back was written. */
 TEST(cases, memory_that_leaves)
 {
     begin();
