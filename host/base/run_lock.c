@@ -167,7 +167,8 @@ static int lock_apart(struct run_lock *lock, int pidfd)
         fstat(lock->dir_fd, &run) < 0)
         return 0;
 
-    const off_t byte = 1 + (off_t)((run.st_dev * 0x9e3779b97f4a7c15ULL + run.st_ino) >> 2);
+    const off_t byte = 1 + (off_t)((run.st_dev * 0x9e3779b97f4a7c15ULL + run.st_ino) &
+                                   (INT64_MAX >> 1));
     struct flock own = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
 
     if (fcntl(pidfd, F_OFD_SETLK, &own) < 0)
