@@ -75,12 +75,14 @@ static bool agrees_with_free(const struct domain_memory *memory)
            less(memory->free_bytes, memory->available_bytes) <= larger(share, RESERVES_MIN_BYTES);
 }
 
-/* A driver that reports no total has at most what the domain has. */
+/* A driver that reports no total has at most what the domain has. No kernel lets its free memory
+ * come to nothing. */
 static bool can_be(const struct domain_memory *memory)
 {
     uint64_t most = smaller(memory->total_bytes, memory->maximum_bytes);
 
-    return memory->total_bytes > 0 && is_within(memory->total_bytes, memory->maximum_bytes) &&
+    return memory->total_bytes > 0 && (memory->free_bytes | memory->available_bytes) > 0 &&
+           is_within(memory->total_bytes, memory->maximum_bytes) &&
            is_within(memory->free_bytes, most) && is_within(memory->available_bytes, most) &&
            is_within(memory->cache_bytes, most) && agrees_with_free(memory);
 }

@@ -279,6 +279,8 @@ TEST(cases, a_driver_that_reports_nonsense_is_not_believed)
         {200, 100, 0, 20, true},       /* a small guest at its watermarks */
         {3896, 100, 3000, 2900, true}, /* page cache */
         {3896, 100, 3000, 3900, false}, {0, 0, 0, 0, false},
+        {3896, 0, 0, 0, false}, /* counters that were never filled */
+        {3896, 0, 3000, 100, true},
     };
 
     for (size_t i = 0; i < COUNT(reports); i++) {
