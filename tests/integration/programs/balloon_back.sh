@@ -3,7 +3,8 @@
 # test: tcg libvirt cost=60
 #
 # What goes back in time under vmwss-balloond: a guest that is reverted to a snapshot of when it was larger, or smaller, than it
-# is, and a journal of another boot of the host: what was taken is given back each time.
+# is, and a journal of another boot of the host: what was taken is given back each time. Another program that gives back what is
+# taken is left to it.
 
 libs=(libvirtd guests vmwssd balloond)
 # shellcheck source=../../lib/preamble.sh
@@ -63,6 +64,22 @@ sqlite3 "$journal" "UPDATE balloon SET boot_id = 'another'"
 : >"$controller_log"
 controller_begin
 check "adopted by its size" eventually controller_logged 'domain cold: its balloon is adopted, it had 256 MiB'
+check "SIGTERM: exit 0" controller_end TERM
+check "it has what it had" eventually is cold -eq 256
+
+echo "# another program that gives back what is taken"
+since=$(journal 'SELECT max(id) FROM decision')
+controller_begin
+while sleep 0.3; do embed_virsh setmem cold 256M --live; done &>/dev/null &
+rival=$!
+check "why says so" eventually decided "id > $since AND why LIKE '%another program%'"
+taken=$(journal "SELECT count(*) FROM decision WHERE id > $since AND action = 'shrink'")
+check "little is taken ($taken times)" test "$taken" -ge 1 -a "$taken" -le 4
+sleep 10
+again=$(journal "SELECT count(*) FROM decision WHERE id > $since AND action = 'shrink'")
+check "and nothing more ($again times)" test "$again" = "$taken"
+kill "$rival"
+wait "$rival" 2>/dev/null
 check "SIGTERM: exit 0" controller_end TERM
 check "it has what it had" eventually is cold -eq 256
 finish
