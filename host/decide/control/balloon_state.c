@@ -8,7 +8,7 @@
 
 /* Times foreign_s: what happens again within this time is in a row, and that long nothing is taken
  * at most. */
-#define ROW_MAX 8
+#define ROW_MAX 4
 #define HOLD_MAX 3 /* the same of a panic that is not served, and of a driver that is not tried */
 
 const struct balloon_policy balloon_policy_default = {

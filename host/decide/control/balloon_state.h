@@ -21,7 +21,7 @@
  *   - a balloon that rises by itself to no more than what the guest had is deflated by the guest,
  *     which had no other memory left (deflate-on-oom), or another program gives that back, which
  *     looks the same: its current size becomes its target, and nothing is taken for ten minutes,
- *     and twice as long each time that it happens again within eight hours, up to eight hours. A
+ *     and twice as long each time that it happens again within four hours, up to four hours. A
  *     balloon that stops on its way down may be set back between two looks at it: from the second
  *     time on it counts as one that rose. One that is slow has not stopped;
  *   - a balloon that moves in any other way without a target of ours is moved by another program

@@ -214,6 +214,25 @@ TEST_EACH(kinds, a_reset_guest_keeps_its_limit_and_gets_back_what_it_had, 0, 2)
     ck_assert_uint_eq(g.target_bytes, 3072 * MIB);
 }
 
+/* Each reset empties its balloon, as if what was taken had come back. */
+TEST_EACH(kinds, a_guest_that_is_reset_now_and_then_gives_in_between, 0, 3)
+{
+    static const int every_h[] = {5, 6, 24};
+    const int days = 4;
+    int given = 0;
+
+    policy.proactive = true;
+    rest(&g);
+    for (int i = 1; i <= 6 * 60 * 24 * days; i++) {
+        if (i % (360 * every_h[_i]) == 0)
+            resize(&g, 4096 * MIB, 4096 * MIB);
+        run(&h, &g, 1);
+        follow(&h, &g);
+        given += g.input.actual_bytes < 3000 * MIB;
+    }
+    ck_assert_msg(given >= 6 * 60 * 24 * days / 2, "%d of %d hours", given / 360, 24 * days);
+}
+
 /* virsh suspend just after it had next to nothing available: its driver does not run. */
 TEST(kinds, a_suspended_guest_is_not_taken_for_one_without_driver)
 {
