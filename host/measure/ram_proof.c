@@ -227,12 +227,39 @@ static int refuse_several(struct error *error)
 #define RAM_GPA 0
 #endif
 
+static uint64_t boot_gpa(const struct gpa_layout *layout, uint64_t offset)
+{
+    return offset < layout->low_bytes ? layout->low_begin + offset
+                                      : layout->high_begin + (offset - layout->low_bytes);
+}
+
+/* Returns true if the configuration has RAM of this size at this address: that of a NUMA node. */
+static bool is_configured(const struct proof *proof, uint64_t gpa, uint64_t bytes)
+{
+    uint64_t offset = 0;
+
+    for (size_t i = 0; proof->layout.boot_bytes && i < proof->config->n_backends; i++) {
+        const struct ram_backend *b = &proof->config->backends[i];
+
+        if (b->dimm)
+            continue;
+        if (boot_gpa(&proof->layout, offset) == gpa && b->size_bytes == bytes)
+            return true;
+        offset += b->size_bytes;
+    }
+    return false;
+}
+
 /* A QEMU also maps graphics memory for its guest. So only the mapping with the first address is
- * RAM for certain; others stay unclaimed. */
+ * RAM for certain, and those of NUMA nodes whose sizes are known. Others stay unclaimed: a guest
+ * may put a device's memory right behind its RAM. */
 static bool is_ram(const struct proof *proof, const struct proved *slot)
 {
-    return proof->target->process->other_vmm ||
-           slot_gpa(slot, proof->candidates->at[slot->candidate].whole.start) == RAM_GPA;
+    const struct candidate *c = &proof->candidates->at[slot->candidate];
+    const uint64_t gpa = slot_gpa(slot, c->whole.start);
+
+    return proof->target->process->other_vmm || gpa == RAM_GPA ||
+           is_configured(proof, gpa, candidate_bytes(c));
 }
 
 static bool has_ram(const struct proof *proof)
@@ -354,7 +381,8 @@ static int prove(struct proof *proof, struct guest_ram *out, struct error *error
     for (size_t i = 0; rc == 0 && i < proof->candidates->n; i++) {
         struct candidate *c = &proof->candidates->at[i];
 
-        c->unclaimed = may_be_ram(proof, c);
+        c->unclaimed = (proof->target->process->other_vmm || !candidate_is_auxiliary(c)) &&
+                       may_be_ram(proof, c);
         rc = c->unclaimed ? find_slots(proof, i) : 0;
         if (rc < 0)
             error_set(error, rc, "pagemap: %s", strerror(-rc));
@@ -365,7 +393,21 @@ static int prove(struct proof *proof, struct guest_ram *out, struct error *error
     return rc;
 }
 
-static int find_by_proof(const struct target *target, struct guest_ram *out, struct error *error)
+/* Where the machine type has the RAM of the configuration. */
+static struct gpa_layout lay_out(const struct target *target, const struct ram_config *config)
+{
+    const struct arch *arch = arch_of_emulator(target->process->exe);
+    struct gpa_layout layout = {0};
+
+    for (size_t i = 0; i < config->n_backends; i++)
+        layout.boot_bytes += config->backends[i].dimm ? 0 : config->backends[i].size_bytes;
+    if (!arch || arch->lay_out(target->root, &target->process->config, &layout, NULL) < 0)
+        layout.boot_bytes = 0;
+    return layout;
+}
+
+static int find_by_proof(const struct target *target, const struct ram_config *config,
+                         struct guest_ram *out, struct error *error)
 {
     struct candidates candidates = {0};
     cleanup_free struct proof *proof = calloc(1, sizeof(*proof));
@@ -380,8 +422,12 @@ static int find_by_proof(const struct target *target, struct guest_ram *out, str
         rc = (target->process->other_vmm ? candidates_collect_any : candidates_collect)(
             target->root, target->process->pid, &candidates, error);
     if (rc == 0) {
-        *proof = (struct proof){
-            .target = target, .candidates = &candidates, .pagemap_fd = fd, .random = random_seed()};
+        *proof = (struct proof){.target = target,
+                                .config = config,
+                                .layout = lay_out(target, config),
+                                .candidates = &candidates,
+                                .pagemap_fd = fd,
+                                .random = random_seed()};
         rc = prove(proof, out, error);
     }
     candidates_free(&candidates);
@@ -391,15 +437,15 @@ static int find_by_proof(const struct target *target, struct guest_ram *out, str
 #define FIRST_WAIT_NS 30000000000ULL
 #define LAST_WAIT_NS 600000000000ULL
 
-static int try_proof(const struct target *target, struct guest_ram *out, struct ram_trial *trial,
-                     struct error *error)
+static int try_proof(const struct target *target, const struct ram_config *config,
+                     struct guest_ram *out, struct ram_trial *trial, struct error *error)
 {
     if (trial->why.code != 0 && clock_ns() < trial->until_ns) {
         *error = trial->why;
         return error->code;
     }
 
-    int rc = find_by_proof(target, out, error);
+    int rc = find_by_proof(target, config, out, error);
 
     if (rc < 0) {
         trial->why = *error;
@@ -433,7 +479,7 @@ int ram_find(const struct fsroot *root, const struct guest *guest, struct guest_
     if (!may_prove(guest, rc))
         return rc < 0 ? error_set(error, rc, "%s", unknown.text) : 0;
 
-    const int proved = try_proof(&target, out, trial ? trial : &none, &unproved);
+    const int proved = try_proof(&target, &guest->ram, out, trial ? trial : &none, &unproved);
 
     return proved < 0 ? error_set(error, guest->process.other_vmm ? proved : rc, "%s: %s",
                                   unknown.text, unproved.text)

@@ -2,6 +2,7 @@
 /** @file ram_proof_private.h  For the files of the proof only; see ram_proof.h. */
 #pragma once
 
+#include "guest/arch/arch.h"
 #include "guest/ram/candidates.h"
 #include "measure/kernel/fault_trace.h"
 #include "measure/ram_proof.h"
@@ -35,6 +36,8 @@ struct proved {
 
 struct proof {
     const struct target *target;
+    const struct ram_config *config;
+    struct gpa_layout layout; /* of that configuration; all zero: it is not known */
     struct candidates *candidates;
     struct fault_trace *trace;
     int pagemap_fd;
