@@ -259,7 +259,7 @@ static void explain_settings(const struct migrate_settings *settings)
 {
     char bandwidth[48], switchover[48], downtime[32];
 
-    note("set for this guest (%s): max-bandwidth %s, avail-switchover-bandwidth %s,\n"
+    note("set for this guest (%s): max-bandwidth %s, avail-switchover-bandwidth %s, "
          "downtime-limit %s; capabilities %s\n",
          settings->source ? settings->source : "not known",
          speed_text(bandwidth, sizeof(bandwidth), settings->bandwidth_bytes_s),
@@ -278,17 +278,16 @@ static void explain(const struct migrate_report *report)
     char filled[128], bandwidth[128], link[128], state[128], rest[32];
 
     note(
-        "memory: %s hold something. QEMU sends other\n"
-        "pages with 9 bytes. No page is looked at: of what is resident, %u pages that firmware\n"
-        "leaves and %.0f %% are taken for zeroes, for the\n"
+        "memory: %s hold something. QEMU sends other pages with 9 bytes. No page is looked at: of "
+        "what is resident, %u pages that firmware leaves and %.0f %% are taken for zeroes, for the "
         "lower bound %.0f %%, or %.0f %% with huge pages, or, as above, all that was not written.\n",
         range_text(filled, sizeof(filled), &report->filled_bytes, bytes_text),
         MIGRATE_FIRMWARE_ZEROES, 100 * MIGRATE_ZEROES_SHARE, 100 * MIGRATE_ZEROES_SHARE_MOST,
         100 * MIGRATE_HUGE_ZEROES_SHARE_MOST);
-    note("rounds: QEMU sends at %s a second, and asks for the pages written meanwhile when less\n"
-         "than %s is left, which is what it could send within the downtime. If that is then still\n"
-         "so, it stops the guest and sends the rest, at %s a second, without a limit,\n"
-         "and the state of the devices, in %s.\n",
+    note("rounds: QEMU sends at %s a second, and asks for the pages written meanwhile when less "
+         "than %s is left, which is what it could send within the downtime. If less is left then, "
+         "too, it stops the guest and sends the rest, at %s a second, without a limit, and the "
+         "state of the devices, in %s.\n",
          range_text(bandwidth, sizeof(bandwidth), &path->bandwidth_bytes_s, bytes_text),
          bytes_text(rest, sizeof(rest), migrate_threshold_bytes(path)),
          range_text(link, sizeof(link), &path->link_bytes_s, bytes_text),

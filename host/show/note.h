@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-/** Prints as printf(). A line is written when its newline is printed. */
+/** Prints as printf(). A line is written when its newline is printed, the last one at the latest
+ * when the process exits. */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /** Returns the stream that note() prints to. It is never closed. */

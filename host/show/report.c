@@ -273,7 +273,7 @@ static void print_sentences(const struct report *report)
     if (!options->capacity_bytes)
         return;
     report_say_need(&voice, report);
-    putchar('\n');
+    note("\n");
     print_shortage(report);
     if (options->guest_bytes)
         note("%.0f%s more guest%s of %s like these fit%s at a risk of %g%%.\n", report->fit,

@@ -28,17 +28,19 @@ made_event "$dir/a.db" start $((now - 86400)) web-frontend-west
 # shown WORD...: on a terminal, without colours. $1 is empty, or what the shell does first.
 shown() { script -qec "stty cols ${cols:-80}; $*" /dev/null </dev/null | tr -d '\r' | sed 's/\x1b\[[0-9;]*[A-Za-z]//g'; }
 wide() { LC_ALL=C.UTF-8 grep -E "^.{$((${cols:-80} + 1))}"; }
-# narrow NAME COMMAND...: prints something, none of it too wide.
+# narrow NAME COMMAND...: prints something, none of it too wide, and no sentence begins right behind the one before.
 narrow() {
 	local name=$1
 	shift
 	shown "$@" >"$dir/$name"
-	wide <"$dir/$name" | sed 's/^/# /'
-	[[ -s $dir/$name && ${PIPESTATUS[0]} == 1 ]]
+	{ wide <"$dir/$name"; grep -E '[a-z]\.[A-Z][a-z]* ' "$dir/$name"; } >"$dir/wrong"
+	sed 's/^/# /' "$dir/wrong"
+	[[ -s $dir/$name && ! -s $dir/wrong ]]
 }
 commands=(
 	"status --database $dir/a.db" "status --database $dir/b.db"
 	"report --database $dir/a.db" "report --database $dir/b.db --capacity 1G --guest-size 256M" "report --database $dir/a.db --capacity 150M"
+	"report --database $dir/a.db --capacity 1G --risk 0.01%"
 	"advise --database $dir/a.db" "advise --database $dir/a.db --explain" "advise --database $dir/a.db --backtest"
 	"history web-frontend-west --database $dir/a.db" "history web-frontend-west --events --database $dir/a.db"
 	"history database-of-the-accounts --writes --database $dir/a.db"
@@ -64,4 +66,5 @@ same_words() {
 	diff <(words "$dir/pipe") <(words "$dir/terminal")
 }
 check "on a terminal no word is lost" same_words
+check "and a sentence goes on as far as the line does" grep -qE '^rounds: QEMU sends .* and the state of the devices, in .*\.$' "$dir/pipe"
 finish
