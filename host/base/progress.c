@@ -11,6 +11,7 @@
 #define REDRAW_NS 100000000ULL
 #define WORTH_SHOWING_S 2
 #define BAR 30
+#define ERASE "\033[K" /* to the end of the line */
 
 void progress_init(struct progress *progress, const char *what)
 {
@@ -51,7 +52,7 @@ void progress_say(struct progress *progress, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    fprintf(stderr, "\r%s: %-*s", progress->what, BAR, text);
+    fprintf(stderr, "\r%s: %s" ERASE, progress->what, text);
     progress->last_ns = now_ns;
     progress->drawn = true;
 }
@@ -59,6 +60,6 @@ void progress_say(struct progress *progress, const char *format, ...)
 void progress_clear(struct progress *progress)
 {
     if (progress->drawn)
-        fprintf(stderr, "\r%80s\r", "");
+        fputs("\r" ERASE, stderr);
     progress->drawn = false;
 }

@@ -50,7 +50,7 @@ static void add_notes(struct sheet *sheet, const struct host_fix_line *lines, si
     else if (n == 0)
         sheet_note(sheet, "There is nothing to fix on this host.");
     if (count(lines, n, HOST_FIX_NEEDED) > 0)
-        sheet_note(sheet, "As root, `vmwss doctor --fix --apply` does what is needed,\n"
+        sheet_note(sheet, "As root, `vmwss doctor --fix --apply` does what is needed, "
                           "until --undo or the next boot.");
     if (count(lines, n, HOST_FIX_BY_HAND) > 0)
         sheet_note(sheet, "by-hand: it changes how all guests run, so only you can decide.");
