@@ -19,10 +19,14 @@ char *host_memory_text(char text[HOST_MEMORY_TEXT], const struct host_memory *me
                  show_bytes(part[0], sizeof(part[0]),
                             less(memory->swap_total_bytes, memory->swap_free_bytes)),
                  show_bytes(part[1], sizeof(part[1]), memory->swap_total_bytes));
-    snprintf(text, HOST_MEMORY_TEXT, "%s of RAM, %s available, %s; assigned %.0f%% of RAM",
-             show_bytes(part[0], sizeof(part[0]), memory->total_bytes),
-             show_bytes(part[1], sizeof(part[1]), memory->available_bytes), swap,
-             100 * (double)assigned_bytes / (double)memory->total_bytes);
+
+    int n = snprintf(text, HOST_MEMORY_TEXT, "%s of RAM, %s available, %s",
+                     show_bytes(part[0], sizeof(part[0]), memory->total_bytes),
+                     show_bytes(part[1], sizeof(part[1]), memory->available_bytes), swap);
+
+    if (assigned_bytes != UINT64_MAX)
+        snprintf(text + n, HOST_MEMORY_TEXT - (size_t)n, "; assigned %.0f%% of RAM",
+                 100 * (double)assigned_bytes / (double)memory->total_bytes);
     return text;
 }
 

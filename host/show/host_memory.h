@@ -7,7 +7,7 @@
 #define HOST_MEMORY_TEXT 160
 
 /** "23.5 GiB of RAM, 17.0 GiB available, 1.0 GiB of 2.0 GiB swap used; assigned 80% of RAM".
- * @param assigned_bytes  total RAM of the host's guests */
+ * @param assigned_bytes  total RAM of the host's guests; UINT64_MAX: not known */
 char *host_memory_text(char text[HOST_MEMORY_TEXT], const struct host_memory *memory,
                        uint64_t assigned_bytes);
 

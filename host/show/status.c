@@ -272,16 +272,6 @@ static void fill_pid(struct sheet *sheet, const char *key, pid_t pid)
     sheet_count(sheet, key, pid > 0 ? (uint64_t)pid : UINT64_MAX);
 }
 
-static void fill_resident(struct sheet *sheet, const struct status_guest *guest)
-{
-    if (guest->has_record)
-        sheet_bytes(sheet, "resident_bytes", guest->kept.record.sample.resident_bytes);
-    else if (guest->resident_bytes != STATUS_UNKNOWN)
-        sheet_bytes(sheet, "resident_bytes", guest->resident_bytes);
-    else
-        sheet_cell(sheet, "resident_bytes", "-");
-}
-
 static void fill_name(struct sheet *sheet, const struct status_guest *guest)
 {
     char text[CELL];
@@ -316,7 +306,8 @@ static void fill_guest(struct sheet *sheet, const struct windows *windows,
     sheet_text(sheet, "uuid", *guest->uuid ? guest->uuid : NULL);
     fill_pid(sheet, "pid", guest->pid);
     sheet_bytes(sheet, "ram_bytes", guest->assigned_bytes);
-    fill_resident(sheet, guest);
+    sheet_bytes(sheet, "resident_bytes",
+                guest->has_record ? guest->kept.record.sample.resident_bytes : STATUS_UNKNOWN);
     sheet_bytes(sheet, "balloon_bytes", guest->balloon_bytes);
     sheet_bool(sheet, "measured", guest->measured);
     sheet_bool(sheet, "suspended", guest->suspended);
@@ -332,8 +323,15 @@ static void fill_guest(struct sheet *sheet, const struct windows *windows,
 
 struct sums {
     uint64_t assigned, resident, wss, reclaimable;
-    size_t measured, reclaimables; /* numbers of guests whose WSS, reclaimable memory are known */
+    /* numbers of guests whose resident memory, WSS, reclaimable memory are known */
+    size_t residents, measured, reclaimables;
 };
+
+/* Neither the history nor other users' processes can be read. */
+static bool sees_nothing(const struct status *status)
+{
+    return *status->no_history && !status->sees_processes;
+}
 
 static struct sums add_up(const struct status *status)
 {
@@ -345,10 +343,8 @@ static struct sums add_up(const struct status *status)
         const struct sample_record *sample = &guest->kept.record.sample;
 
         sums.assigned += guest->assigned_bytes != STATUS_UNKNOWN ? guest->assigned_bytes : 0;
-        if (guest->has_record)
-            sums.resident += sample->resident_bytes;
-        else if (guest->resident_bytes != STATUS_UNKNOWN)
-            sums.resident += guest->resident_bytes;
+        sums.resident += guest->has_record ? sample->resident_bytes : 0;
+        sums.residents += guest->has_record;
         if (!guest->measured)
             continue;
         sums.measured++;
@@ -382,14 +378,15 @@ static void fill_memory(struct sheet *sheet, const struct status *status)
 {
     const struct host_memory *memory = &status->memory;
     const uint64_t assigned = add_up(status).assigned;
+    const bool known = !sees_nothing(status);
 
     sheet_group(sheet, "memory");
     sheet_bytes(sheet, "total_bytes", memory->total_bytes);
     sheet_bytes(sheet, "available_bytes", memory->available_bytes);
     sheet_bytes(sheet, "swap_total_bytes", memory->swap_total_bytes);
     sheet_bytes(sheet, "swap_free_bytes", memory->swap_free_bytes);
-    sheet_bytes(sheet, "assigned_bytes", assigned);
-    sheet_real(sheet, "overcommit", (double)assigned / (double)memory->total_bytes);
+    sheet_bytes(sheet, "assigned_bytes", known ? assigned : STATUS_UNKNOWN);
+    sheet_real(sheet, "overcommit", known ? (double)assigned / (double)memory->total_bytes : NAN);
     sheet_close(sheet);
 }
 
@@ -451,11 +448,14 @@ static void print_host(const struct status *status)
     char host[HOST_MEMORY_TEXT];
     char text[4][32];
 
-    note("host: %s\n", host_memory_text(host, &status->memory, sums.assigned));
+    host_memory_text(host, &status->memory, sees_nothing(status) ? STATUS_UNKNOWN : sums.assigned);
+    note("host: %s\n", host);
+    if (sees_nothing(status))
+        return;
     note("%zu guest%s, %zu measured: assigned %s, resident %s, WSS %s, reclaimable %s\n", status->n,
          plural((double)status->n), sums.measured,
          show_bytes(text[0], sizeof(text[0]), sums.assigned),
-         show_bytes(text[1], sizeof(text[1]), sums.resident),
+         sum_text(text[1], status, sums.residents, sums.resident),
          sum_text(text[2], status, sums.measured, sums.wss),
          sum_text(text[3], status, sums.reclaimables, sums.reclaimable));
 }

@@ -5,7 +5,6 @@
 #include "base/cleanup.h"
 #include "base/text/units.h"
 #include "guest/domain/domain_memory.h"
-#include "guest/ram/resident.h"
 #include "history/event.h"
 #include "history/kept_age.h"
 #include "programs/vmwss/daemon_process.h"
@@ -29,7 +28,6 @@ struct collecting {
 static struct status_guest *append_guest(struct status *status)
 {
     const struct status_guest unknown = {.assigned_bytes = STATUS_UNKNOWN,
-                                         .resident_bytes = STATUS_UNKNOWN,
                                          .balloon_bytes = STATUS_UNKNOWN};
 
     return array_put(&status->guests, &status->n, &unknown, sizeof(unknown)) == 0
@@ -117,13 +115,6 @@ static void name_process(struct status_guest *found, const struct guest *guest)
                  guest->ram.unknown);
 }
 
-/* A guest without a record; all memory of its process is shown. */
-static void note_resident(struct status_guest *found, const struct fsroot *root)
-{
-    if (resident_of_process(root, found->pid, &found->resident_bytes) < 0)
-        found->resident_bytes = STATUS_UNKNOWN;
-}
-
 /* It has ended meanwhile, is hidden from this user, or runs no guest ("-machine none", with which
  * libvirt queries a QEMU's capabilities). */
 static bool is_no_guest(int rc, const struct error *why)
@@ -134,8 +125,7 @@ static bool is_no_guest(int rc, const struct error *why)
 
 /* It is a guest even though its data cannot be read: the error is the reason for missing numbers.
  */
-static int add_unreadable(struct status *status, const struct fsroot *root, pid_t pid,
-                          const struct error *why)
+static int add_unreadable(struct status *status, pid_t pid, const struct error *why)
 {
     struct status_guest *guest = append_guest(status);
 
@@ -144,7 +134,6 @@ static int add_unreadable(struct status *status, const struct fsroot *root, pid_
     guest->pid = pid;
     snprintf(guest->name, sizeof(guest->name), "pid %d", (int)pid);
     snprintf(guest->reason, sizeof(guest->reason), "%s", why->text);
-    note_resident(guest, root);
     return 0;
 }
 
@@ -156,7 +145,7 @@ static int add_process(struct status *status, const struct fsroot *root, pid_t p
     int rc = guest_open_pid(root, pid, &guest, &why);
 
     if (rc < 0)
-        return is_no_guest(rc, &why) ? 0 : add_unreadable(status, root, pid, &why);
+        return is_no_guest(rc, &why) ? 0 : add_unreadable(status, pid, &why);
     found = find_guest(status, &guest);
     if (!found) {
         found = append_guest(status);
@@ -165,8 +154,6 @@ static int add_process(struct status *status, const struct fsroot *root, pid_t p
     }
     if (found)
         found->pid = pid;
-    if (found && !found->has_record)
-        note_resident(found, root);
     guest_close(&guest);
     return found ? 0 : -ENOMEM;
 }
@@ -235,6 +222,8 @@ static void explain_missing(const struct status *status, struct status_guest *gu
         snprintf(guest->reason, sizeof(guest->reason), "vmwssd is not running");
     else if (!status->daemon.writes)
         snprintf(guest->reason, sizeof(guest->reason), "vmwssd does not write this history");
+    else if (*status->no_history)
+        snprintf(guest->reason, sizeof(guest->reason), "the history cannot be read");
     else
         snprintf(guest->reason, sizeof(guest->reason),
                  "no record yet: it has just started, or vmwssd does not watch it (its key "

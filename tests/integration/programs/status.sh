@@ -103,7 +103,9 @@ else
 fi
 check "a guest that no libvirt knows starts" run_payload plain tcg "total=96M hot=16M" -m 128
 check "vmwssd does not watch it" eventually says 2 '^plain: no record yet: '
-check "its row" says 2 '^plain +128.0 MiB +[0-9.]+ [KM]iB +- '
+check "nor knows what of it is resident" says 2 '^plain +128.0 MiB +- +- '
+ln -s "$db" "$guests_dir/link.db"
+check "of a history that cannot be read it says so" test "$(status_of "$guests_dir/link.db" | jq -r "$(guest plain).reason")" = "the history cannot be read"
 stop_guest "$pid"
 check "when it has ended, all is well" eventually well
 

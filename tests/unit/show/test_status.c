@@ -223,13 +223,12 @@ TEST(plain, when_all_is_well)
 TEST(plain, unmeasured_guests_have_no_sum)
 {
     static const char unknown[] =
-        "2 guests, 0 measured: assigned 1.0 GiB, resident 1.0 MiB, WSS -, reclaimable -\n";
+        "2 guests, 0 measured: assigned 1.0 GiB, resident -, WSS -, reclaimable -\n";
     struct status_guest guests[2];
     struct status status = {.n = 2, .guests = guests};
 
     for (int i = 0; i < 2; i++)
-        guests[i] = (struct status_guest){.assigned_bytes = (uint64_t)512 << 20,
-                                          .resident_bytes = (uint64_t)512 << 10};
+        guests[i] = (struct status_guest){.assigned_bytes = (uint64_t)512 << 20};
     catch_output();
     ck_assert_int_eq(status_print(&status, "domain", SHOW_TABLE), 0);
     ck_assert_has(caught_output(), unknown);
@@ -237,4 +236,22 @@ TEST(plain, unmeasured_guests_have_no_sum)
     catch_output();
     ck_assert_int_eq(status_print(&status, "domain", SHOW_TABLE), 0);
     ck_assert_has(caught_output(), "0 guests, 0 measured: assigned 0 B, resident 0 B, WSS 0 B");
+}
+
+/* Of a user who may read neither the history nor the processes. */
+TEST(plain, unseen_guests_are_not_counted)
+{
+    struct status status = {.memory = {.total_bytes = 1, .available_bytes = 1}};
+
+    strcpy(status.no_history, "Permission denied");
+    catch_output();
+    ck_assert_int_eq(status_print(&status, "domain", SHOW_TABLE), 0);
+
+    const char *output = caught_output();
+
+    ck_assert_has(output, "host: 1 B of RAM, 1 B available, no swap\n");
+    ck_assert_ptr_null(strstr(output, "0 guests"));
+    catch_output();
+    ck_assert_int_eq(status_print(&status, "domain", SHOW_JSON), 0);
+    ck_assert_has(caught_output(), "\"assigned_bytes\":null,\"overcommit\":null");
 }
