@@ -186,6 +186,7 @@ struct method_needs {
     const struct method *proven;
     bool census;        /* must be able to examine every page */
     bool panel;         /* must be able to examine chosen pages */
+    bool pages;         /* must tell which pages were touched */
     bool follow;        /* must be able to follow a panel over time */
     bool writes;        /* must see writes, and nothing else */
     bool beside_writes; /* must leave the bits that show writes (write_watch.h) alone */

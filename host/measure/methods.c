@@ -77,6 +77,8 @@ static int try_method(const struct method *method, const struct target *target,
         return error_set(why, -ENOTSUP, "takes the bits that show writes");
     if (needs->census && !method->census)
         return error_set(why, -ENOTSUP, "takes no census; use --samples");
+    if (needs->pages && !method->needs_pages)
+        return error_set(why, -ENOTSUP, "counts touched pages, but not their addresses");
     if (needs->panel && !method->panel)
         return error_set(why, -ENOTSUP, "cannot follow chosen pages; use --census");
     if (needs->by_vcpus && method->sees_qemu)

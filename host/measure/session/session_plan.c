@@ -29,6 +29,7 @@ static int choose_method(struct session *session, const struct sampling_choice *
                                        .census = choice->census,
                                        .panel = choice->samples > 0 || choice->precision > 0 ||
                                                 choice->fine > 0 || choice->pages,
+                                       .pages = choice->pages,
                                        .follow = choice->follow,
                                        .writes = choice->writes,
                                        .beside_writes = choice->watch_writes,

@@ -120,7 +120,8 @@ check_stretch() {
 	echo "# refusals"
 	expect_exit "a chunk that is no number of pages" 1 'multiple of 4096' "$vmwss" map --pid "$pid" --chunk 5000
 	expect_exit "JSON and CSV" 1 'not both' "$vmwss" map --pid "$pid" --json --csv
-	expect_exit "a method that does not say where" 2 'referenced' "$vmwss" map --pid "$pid" -m referenced -w 0.1
+	expect_exit "a method that does not say where" 2 'counts touched pages, but not their addresses' \
+		"$vmwss" map --pid "$pid" -m referenced -w 0.1 --census
 	stop_guest "$pid"
 }
 # All touched pages are on the second node, except the payload's own few.
