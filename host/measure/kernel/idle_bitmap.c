@@ -13,7 +13,7 @@
 #define WRITE_BRIDGE 2
 #define READ_BRIDGE 0
 
-static int kept_fd = -1;
+static int kept_fd = -EPERM; /* or another negative errno */
 
 void idle_bitmap_keep(const struct fsroot *root)
 {
@@ -24,8 +24,11 @@ static int open_bitmap(const struct fsroot *root)
 {
     int fd;
 
-    if (kept_fd < 0)
-        return fsroot_openf(root, O_RDWR, IDLE_BITMAP_PATH);
+    if (kept_fd < 0) {
+        fd = fsroot_openf(root, O_RDWR, IDLE_BITMAP_PATH);
+        /* A process that has given up its privileges may open no file for writing. */
+        return fd == -EPERM ? kept_fd : fd;
+    }
     fd = fcntl(kept_fd, F_DUPFD_CLOEXEC, 0);
     return fd < 0 ? -errno : fd;
 }
