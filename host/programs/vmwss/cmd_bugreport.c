@@ -250,12 +250,12 @@ static void capture_output(struct capture *capture, const char *name, const char
     note_end(capture, name, in_time, status, cut);
 }
 
-/* Closes the directory; returns 0 or the first error. */
-static int capture_end(struct capture *capture, struct error *error)
+/* Closes the directory, @p path; returns 0 or the first error. */
+static int capture_end(struct capture *capture, const char *path, struct error *error)
 {
     cleanup_close_at(&capture->dirfd);
     if (capture->rc < 0 && error)
-        *error = capture->error;
+        error_set(error, capture->rc, "%s is incomplete: %s", path, capture->error.text);
     return capture->rc;
 }
 
@@ -440,7 +440,7 @@ static int write_report(const struct choice *choice, struct error *error)
         }
         if (xml)
             capture_text(&capture, "domain.xml", xml, strlen(xml));
-        rc = capture_end(&capture, error);
+        rc = capture_end(&capture, path, error);
     }
     if (rc == 0)
         printf("%s: %u files\n", path, capture.n_files);

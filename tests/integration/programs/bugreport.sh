@@ -33,6 +33,10 @@ check "the log of all daemons" grep -q '^log of .*--unit vmwssd --unit vmwss-bal
 check "with errors" grep -qx 'and errors' "$first/programs/journal"
 check "how each ended" grep -qx 'programs/journal: status 0' "$first/programs/ended"
 expect_exit "nothing is overwritten" 2 'exists' report first
+mkdir "$dir/small"
+# shellcheck disable=SC2016 # expanded inside
+expect_exit "a full disk: what is there is incomplete" 2 'small/report is incomplete: .*No space' \
+	unshare --mount sh -c 'mount -t tmpfs -o size=8k tmpfs "$1" && exec "$2" bugreport --output "$1/report"' sh "$dir/small" "$vmwss"
 
 # On a distribution without page_idle: where there is a kernel that measures (on others nothing is known).
 kernel=$("$vmwss" doctor --json | jq -r '.findings[] | select(.what == "kernel").text')
