@@ -47,6 +47,8 @@ static int check_options(void *base, int argc, char **argv)
     options->domain = optind + 1 < argc ? argv[optind + 1] : NULL;
     if (optind + 2 < argc)
         return command_refuse("%s: one guest at a time", argv[optind + 2]);
+    if (options->kept.format == SHOW_JSON && strcmp(options->verb, "report") != 0)
+        return command_refuse("--json: only report has it");
     return 0;
 }
 

@@ -41,6 +41,7 @@ expect_exit "nobody is asked for room" 2 'vmwss-balloond is not running' make_ro
 controller_begin
 latest() { [[ $(journal "SELECT mode || ' ' || hold || ' ' || action FROM decision WHERE name = 'cold' ORDER BY id DESC LIMIT 1") == "$1" ]]; }
 check "a host with enough takes nothing" eventually latest 'lazy ample none'
+expect_exit "no decisions as JSON" 1 'only report' "$vmwss" balloon status --json --journal "$journal"
 expect_exit "another journal is not made" 2 'has vmwss-balloond run' "$vmwss" balloon make-room 1T --journal "$guests_dir/other.db"
 check "it is not there" test ! -e "$guests_dir/other.db"
 expect_exit "no size" 2 'make-room much: expected a size' make_room much
