@@ -157,7 +157,8 @@ static void fill_time(struct sheet *sheet, const struct timespec *time)
     show_time(now, sizeof(now), now_s, 0);
     show_time(text, sizeof(text), timespec_s(time), 0);
     sheet_cell(sheet, "time", "%s", text + (strncmp(now, text, DATE) == 0 ? DATE : 0));
-    sheet_cell(sheet, "age", "%s", show_seconds(text, sizeof(text), now_s - timespec_s(time)));
+    sheet_cell(sheet, "age", "%s",
+               show_seconds(text, sizeof(text), (double)(long)(now_s - timespec_s(time))));
 }
 
 static void fill_record(struct sheet *sheet, const struct sample_record *record)
