@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 static void cleanup_uri_at(xmlURIPtr *uri)
 {
@@ -156,7 +157,9 @@ int domain_process_open(const struct fsroot *root, const struct domain_name *dom
                            "machine; try again when it is done");
         else
             rc = pid ? open_if_ours(root, pid, domain, process, error)
-                     : error_set(error, rc, "its QEMU process was not found; has it just ended?");
+                     : error_set(error, rc, "its QEMU process was not found; %s",
+                                 geteuid() == 0 ? "has it just ended?"
+                                                : "only root sees those of other users");
     }
     if (rc < 0)
         error_prefix(error, "domain %s", domain->name);

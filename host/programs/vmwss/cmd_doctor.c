@@ -235,14 +235,21 @@ static int add_verdicts(struct report *report, const struct survey *survey, stru
 {
     if (survey->busy.code)
         return error_set(error, survey->busy.code, "%s", survey->busy.text);
+
+    bool followed = false;
+
     for (size_t v = 0; v < survey->n_verdicts; v++) {
         const struct method_verdict *verdict = &survey->verdicts[v];
 
+        followed |= verdict->rc == 0 && verdict->method->rank[ORDER_DAEMON] > 0;
         add_finding(report, verdict->method->name, verdict->rc == 0 ? OUTCOME_YES : OUTCOME_NO,
                     verdict->rc == 0 ? verdict->method->summary : verdict->why.text);
     }
     add_finding(report, "auto", survey->chosen ? OUTCOME_YES : OUTCOME_NO,
                 survey->chosen ? survey->chosen->name : "no method can measure this guest");
+    add_finding(report, "vmwssd", followed ? OUTCOME_YES : OUTCOME_NO,
+                followed ? "can follow this guest"
+                         : "cannot follow this guest: it does so by idle, pageout or zap only");
     return survey->chosen ? 0 : -ENOTSUP;
 }
 

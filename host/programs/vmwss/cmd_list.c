@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 /* One guest of the list; unknown fields stay empty. */
 struct row {
@@ -347,6 +348,8 @@ int cmd_list(int argc, char **argv)
     rc = list_guests(&root, &choice, &output, &error);
     if (rc == 0) {
         sheet_close(&output.sheet);
+        if (choice.processes && geteuid() != 0)
+            sheet_note(&output.sheet, "QEMU processes of other users are shown to root only");
         rc = sheet_end(&output.sheet);
     }
     sheet_free(&output.sheet);

@@ -34,6 +34,13 @@ fi
 vmwssd_begin --config "$guests_dir/conf"
 check "one is measured" eventually logged 'domain seen: measured by pageout'
 check "the other is not" eventually logged 'domain unseen is not measured: no method can follow'
+check "page_idle: its reason is doctor's" logged 'unseen is not measured: .*idle: this kernel has no page_idle'
+vmwss=$build/host/vmwss
+follows() { "$vmwss" doctor "$1" --json | jq -r '.findings[] | select(.what == "vmwssd").outcome'; }
+check "doctor tells them apart" test "$(follows seen) $(follows unseen)" = "yes no"
+user=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all)
+expect_exit "another user does not see its process" 2 'only root sees' "${user[@]}" "$vmwss" measure seen -w 0.1
+check "nor any other, and is told so" test "$("${user[@]}" "$vmwss" list --processes)" = "QEMU processes of other users are shown to root only"
 of="sample JOIN guest ON guest.id = guest_id WHERE guest.name ="
 is_kept() { (($(sql "SELECT count(*) FROM $of '$1'") > 0)); }
 check "both are kept" eventually is_kept unseen
