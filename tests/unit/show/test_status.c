@@ -238,7 +238,7 @@ TEST(plain, unmeasured_guests_have_no_sum)
     ck_assert_has(caught_output(), "0 guests, 0 measured: assigned 0 B, resident 0 B, WSS 0 B");
 }
 
-/* Of a user who may read neither the history nor the processes. */
+/* A user may read neither the history nor the processes. */
 TEST(plain, unseen_guests_are_not_counted)
 {
     struct status status = {.memory = {.total_bytes = 1, .available_bytes = 1}};
