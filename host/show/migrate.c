@@ -333,9 +333,8 @@ static void print_doubts(const struct migrate_report *report)
         note("what processes of its vhost-user devices write into its memory is not seen\n");
     if (guest->arrived ||
         migrate_is_populated((double)guest->ram_bytes, (double)guest->resident_bytes))
-        note(
-            "nearly all of its memory is resident, or it has arrived by a migration: what of that is\n"
-            "zero, and was not written, takes no time\n");
+        note("nearly all of its memory is resident, or it has arrived by a migration: what of that "
+             "is zero, and was not written, takes no time\n");
     if (report->bandwidth_assumed)
         migrate_note_assumed(report->path);
 }
