@@ -45,6 +45,6 @@ int own_set_fd(const struct own_set *own);
 int own_set_wait_ms(const struct own_set *own);
 
 /** Adds "working_set" to a report, and the processes of the last round, with their
- * "referenced_bytes". Returns false if the report still has no processes, because there was no
- * round, or it is older than two periods. */
+ * "referenced_bytes". Returns false if there are no processes to add, because no
+ * round has ended, or the last one is older than two periods. */
 bool own_set_add(const struct own_set *own, json_t *report);

@@ -32,7 +32,7 @@ struct walk {
     double time_s; /* time of the current buckets; negative: none yet */
     size_t n_times;
     struct host_needs needs; /* minutes, ordered by time, */
-    size_t next_need;        /* index of the first one that the walk has not reached */
+    size_t next_need;        /* index of the first of these that the walk has not reached */
     uint64_t state;
 };
 

@@ -175,7 +175,7 @@ struct journal_count {
     char uuid[37];
     char action[12], hold[12];
     uint64_t n;
-    uint64_t panics; /* entries of these with which the guest became short of memory */
+    uint64_t panics; /* those of these entries that left the guest short of memory */
 };
 
 /** Calls @p see for each count since @p since_s, Unix time. */

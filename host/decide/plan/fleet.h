@@ -29,7 +29,7 @@
  */
 #define PLAN_BEFORE_S (31 * 86400.0)
 
-/** Codes of a series: 0 .. PLAN_CODE_MAX times ram_bytes / PLAN_CODE_MAX, or not known. */
+/** A code of a series counts parts of ram_bytes / PLAN_CODE_MAX; or it is PLAN_CODE_NONE. */
 #define PLAN_CODE_MAX 254
 #define PLAN_CODE_NONE 255
 

@@ -402,7 +402,7 @@ static double steps_known(const struct plan_fleet *fleet, size_t guest)
     return (double)n;
 }
 
-/* Counts for hosts read from files; a URL supplies the count for its hosts. */
+/* Sets the share of time without records of hosts read from files; a URL supplies its hosts'. */
 static int count_missed(const struct minutes *minutes, struct error *error)
 {
     const struct plan_fleet *fleet = minutes->fleet;

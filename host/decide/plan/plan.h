@@ -19,7 +19,7 @@ struct plan_host_result {
     double planned_bytes;
     double planned_after_bytes; /* the same after the moves */
     double swap_bytes;          /* swap needed if all guests touch all their RAM */
-    struct plan_fallen fails;   /* if this host fails; before the moves */
+    struct plan_fallen fails;   /* what happens if this host fails before the moves */
     size_t past_at; /* after the moves, the host with room for guests of this one that have ended */
     bool emptied;   /* by the moves */
     struct plan_fallen fails_after;  /* after the moves, without the hosts that they empty */

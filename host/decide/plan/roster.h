@@ -80,7 +80,7 @@ struct roster {
 /** Notes that a row has records in the hour that begins at @p start_s. @p to_s: end of the span */
 void roster_mark_hour(struct roster_row *row, double start_s, double to_s);
 
-/** Returns the number of its hours with records, as far as ROSTER_HOURS go. */
+/** Returns how many of the row's ROSTER_HOURS hours have records. */
 unsigned roster_count_hours(const struct roster_row *row);
 
 /** Reads the hours of one file into the roster. Errors as plan_read(). */

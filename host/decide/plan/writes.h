@@ -37,7 +37,7 @@ struct plan_writes {
     struct plan_written hours[PLAN_WEEK_HOURS][PLAN_WRITE_WINDOWS];
 };
 
-/** Makes them, empty, with bounds that are not known. Free it with free(). NULL: out of memory */
+/** Returns an empty curve of which no bound is known; free it with free(). NULL: out of memory */
 struct plan_writes *plan_writes_make(void);
 
 /** Returns the hour of the week, 0 .. PLAN_WEEK_HOURS - 1. */

@@ -23,7 +23,7 @@ struct domain_mark {
     /* The part of before_bytes that was memory of another device than the balloon; bytes 0:
      * none. */
     struct {
-        /* name of the attribute, which the caller sets before reading, too; NULL: none */
+        /* name of the attribute, an input of domain_mark_get(), too; NULL: none */
         const char *name;
         uint64_t bytes;
     } parts[DOMAIN_MARK_PARTS];

@@ -142,8 +142,8 @@ struct interval trace_stats_share(const struct trace_layout *layout,
 
 /* Pages of a period, classified by their past. */
 struct counts {
-    /* indexed by the smallest s such that the page was touched in the last 1 << s periods; present
-     * pages */
+    /* numbers of present pages, indexed by the smallest s such that the page was touched in the
+     * last 1 << s periods */
     uint64_t within[TRACE_MAX_SPANS + 1];
     /* indexed by the smallest s such that a page touched now was also touched at most 1 << s
      * periods ago */

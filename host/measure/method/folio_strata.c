@@ -64,7 +64,7 @@ static int count_folios(const struct target *target, struct page_set *set,
     return rc;
 }
 
-/* A folio that is mapped in part counts whole, as in its generation. */
+/* A partly mapped folio counts with all of its pages, as it does in its generation. */
 static void put_strata(const struct folio_counts *counts, struct tally *tally)
 {
     tally->n_strata = 0;

@@ -129,10 +129,10 @@ static uint64_t resident_pages(const struct pageout *pageout, const struct tally
     return (uint64_t)((1 - share) * (double)pageout->set->ram->n_pages);
 }
 
-/* Returns true if sentinels that have lost their flag were unmapped. Each stands for its share of
- * the resident memory, which came back by at least one fault for each aligned range; a quarter of
- * that share is required, because the sentinels are a sample. MADV_COLD and clear_refs take the
- * flag without a fault. */
+/* Returns true if sentinels that have lost their flag were unmapped: then so much of the resident
+ * memory as they stand for has come back, by at least one fault for each aligned range. A quarter
+ * of these faults is required, because the sentinels are a sample. MADV_COLD and clear_refs take
+ * the flag without a fault. */
 static bool came_back(const struct pageout *pageout, const struct qemu_io *now, double lost,
                       const struct tally *tally)
 {

@@ -271,7 +271,7 @@ void members_take_sizes(struct balloon_guest *member, struct control_guest *gues
     take_devices(member, guest, config);
 }
 
-/* Once for each report. */
+/* Is called once for each report. */
 static void read_counters(struct balloon_guest *member, struct domain_connection *libvirt,
                           struct domain_memory *memory)
 {

@@ -52,7 +52,7 @@ struct balloon_guest {
     struct actuator_device devices[N_ACTUATORS]; /* of actuators that have one */
     struct {
         struct guest_tracker tracker; /* of its balloon driver's reports, if QEMU is asked */
-        bool missing;                 /* QEMU did not tell them, and that was logged */
+        bool missing;                 /* QEMU did not report them, and that was logged */
     } counters;
     bool failing;   /* its balloon could not be set, and that was logged */
     bool contested; /* another controller works against this one, and that was logged */

@@ -17,11 +17,11 @@
  * RECLAIMER_MAX_BYTES. A signal ends a write after RECLAIMER_WRITE_S, once the kernel checks for
  * signals; memory reclaimed until then counts.
  *
- * A guest is a process whose command line has the UUID and whose control group is the system's:
- * every user can give a process that command line, but only in a group of a user's, of a service or
- * of a container. Of several the one counts whose group is named after a QEMU
- * (memcg_reclaim_standing()). The command line of a QEMU that was taken over can change, but a
- * process that was found stays the guest's as long as it runs.
+ * A guest is a process whose command line has the UUID and whose control group is the system's. Any
+ * user can start a process with that command line, but its group is then a user's, a service's or a
+ * container's. If several processes qualify, the one whose group is named after a QEMU is the guest
+ * (memcg_reclaim_standing()). A QEMU that was taken over can change its command line, so a process
+ * that was found once remains the guest as long as it runs.
  *
  * Each guest has an allowance of RECLAIMER_MAX_BYTES that is filled by RECLAIMER_BYTES_PER_S; and
  * after each request the process rests three times as long as that took in CPU time, up to a

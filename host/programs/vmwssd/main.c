@@ -440,7 +440,7 @@ static int start(struct daemon *daemon, struct error *error)
 static void stop(struct daemon *daemon)
 {
     agents_end(daemon->agents);
-    publisher_end(daemon->publisher); /* continues while the others end: */
+    publisher_end(daemon->publisher); /* its thread goes on while the others end */
     fleet_stop(daemon->fleet);
     agents_keep_stalls(daemon->agents, NULL);
     writer_stop(daemon->writer); /* not freed: connections continue */

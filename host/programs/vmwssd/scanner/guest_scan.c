@@ -35,7 +35,7 @@ struct guest_scan {
     bool aged;           /* the host hides touches from the method: ageing, or merged pages */
     /* a record had the flag disputed: choose a method that other processes do not mislead ... */
     bool disputed;
-    bool no_other;        /* ... but there is none */
+    bool no_other;        /* ... but this host has no such method */
     bool method_is_best;  /* there is no better method in that case */
     bool void_marks;      /* drop the panel at the next scan, under the lock */
     bool void_method;     /* drop the method at the next scan */
