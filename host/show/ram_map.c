@@ -286,8 +286,7 @@ static void print_precision(const struct ram_map *map)
     }
     note("A panel: %llu to %llu pages of each character were looked at%s; --csv has the intervals, "
          "--census looks at all.\n",
-         (unsigned long long)least, (unsigned long long)most,
-         least == 0 ? ", \"?\" has none" : "");
+         (unsigned long long)least, (unsigned long long)most, least == 0 ? ", \"?\" has none" : "");
 }
 
 static void print_regions(const struct picture *picture)
