@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: extra lab=7.3 cost=150
-# test: extra lab=6.12 turn cost=150
+# test: extra lab=7.3 cost=300
+# test: extra lab=6.12 turn cost=300
 #
 # In the lab, Debian's stock 7.3 and 6.12: the write working set against payloads that read 32 MiB and write 8 of them, under KVM
 # with each backing, and TCG; while others take the bits; and after kill -9. No wrong number without a flag.
