@@ -66,12 +66,14 @@ static void write_pause(char *text, size_t size, const struct control_host *host
 
     if (pace->paused_until_s <= pace->panicked_s + pace->pause_s)
         snprintf(text, size, "nothing is taken for %.0f s after its last panic", pause_s);
+    else if (state->rival.back.n == 0)
+        snprintf(text, size, "nothing is taken for %.0f s: it was reset", pause_s);
     else
         snprintf(text, size,
                  "nothing is taken for %.0f s: its balloon did not come to what was ordered, or "
-                 "not stay there, %u times in a row, by another program, the guest itself, or a "
+                 "not stay there, %u time%s in a row, by another program, the guest itself, or a "
                  "driver that stops",
-                 pause_s, state->rival.back.n);
+                 pause_s, state->rival.back.n, state->rival.back.n == 1 ? "" : "s");
 }
 
 static void write_hold(char *text, size_t size, const struct control_policy *policy,

@@ -209,6 +209,8 @@ TEST_EACH(kinds, a_reset_guest_keeps_its_limit_and_gets_back_what_it_had, 0, 2)
     ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
     ck_assert_uint_eq(g.state.before_bytes, 3072 * MIB);
     ck_assert_uint_eq(g.input.limit_bytes, 3072 * MIB);
+    g.hold = HOLD_PAUSE;
+    ck_assert_msg(strstr(why(&h, &g), "s: it was reset"), "%s", why(&h, &g));
     control_restore(&h, RESTORE_BEFORE, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_RESTORE);
     ck_assert_uint_eq(g.target_bytes, 3072 * MIB);
