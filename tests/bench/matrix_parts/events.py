@@ -386,6 +386,15 @@ class VcpuPlug(Event):
         wait_until(lambda: guest.vcpus() > before, 5, f"no vCPU came: {answer.splitlines()[-2]}")
 
 
+class Stopped(Event):
+    """All of QEMU's threads stand still for a second, as in a frozen control group."""
+
+    def during(self, guest):
+        os.kill(guest.pid, signal.SIGSTOP)
+        time.sleep(1)
+        os.kill(guest.pid, signal.SIGCONT)
+
+
 class EqualDimm(Event):
     """A DIMM that is as large as the RAM there is, with all its pages; nobody touches it."""
 
@@ -557,6 +566,7 @@ EVENTS = {
     "ageing": Ageing,
     "migration": Migration,
     "vcpu-plug": VcpuPlug,
+    "stopped": Stopped,
     "equal-dimm": EqualDimm,
     "exec": Exec,
     "dump": Dump,
