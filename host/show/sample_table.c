@@ -265,17 +265,18 @@ static void print_rows(const struct sample_record *record, bool heading, bool se
 }
 
 /* The working set and the write working set have a table each, since their columns differ in name.
- */
+ * A series has only the first: its next record has no heading. */
 static void print_record(const struct sample_record *record, bool heading, bool series)
 {
-    const bool both = record->n_windows > 0 && record->writes.n > 0;
+    const bool touched = record->n_windows > 0 || record->writes.n == 0;
 
-    if (record->n_windows > 0 || record->writes.n == 0)
+    if (touched)
         print_rows(record, heading, series, false);
-    if (both)
+    if (record->writes.n == 0 || (touched && series))
+        return;
+    if (touched)
         putchar('\n');
-    if (record->writes.n > 0)
-        print_rows(record, heading || both, series, true);
+    print_rows(record, heading || touched, series, true);
 }
 
 void sample_table_print(const struct sample_record *record, bool heading)

@@ -191,6 +191,23 @@ TEST(cases, written_beside_touched)
     ck_assert_ptr_nonnull(strstr(drawn(1), "last written"));
 }
 
+static void print_series(void)
+{
+    sample_table_print_series(one, true);
+}
+
+/* In a series each line continues the heading above; that of vmwss watch is of the working set. */
+TEST(cases, a_series_is_of_one_kind)
+{
+    have_writes();
+    catch_output(print_series);
+    ck_assert_ptr_nonnull(strstr(text, " WSS "));
+    ck_assert_ptr_null(strstr(text, "WRITTEN"));
+    record.sample.n_windows = 0;
+    catch_output(print_series);
+    ck_assert_ptr_nonnull(strstr(text, "WRITTEN"));
+}
+
 TEST(cases, a_curve_of_writes)
 {
     have_writes();
