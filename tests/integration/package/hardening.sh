@@ -43,12 +43,19 @@ for program in "${programs[@]}"; do
 	check "$name: no jump over a guard page" compiled_with '-fstack-clash-protection'
 done
 
-source=$root/host/base/error.c
-compile=$(jq -r --arg file "$source" 'first(.[] | select(.file == $file)).command' "$build/compile_commands.json")
-# compiled_as OBJECT SOURCE-TREE: the tree as it is called.
-compiled_as() { (cd "$build" && eval "$(sed "s, -o [^ ]*, -o $1,; s,\( -I\| -c \)$root/,\1$2/,g" <<<"$compile")"); }
-check "an object is made by its full name" compiled_as "$dir/full.o" "$root"
-check "and by a relative one" compiled_as "$dir/relative.o" "$(realpath --relative-to "$build" "$root")"
-check "both are the same" cmp "$dir/full.o" "$dir/relative.o"
+from_build() { realpath --relative-to "$build" "$1"; }
+# compiled_as OBJECT SOURCE [TREE NAME]: TREE and NAME are how the compiler is told where the sources and this one are.
+compiled_as() {
+	local command
+	command=$(jq -r --arg file "$2" 'first(.[] | select(.file == $file)).command' "$build/compile_commands.json")
+	(cd "$build" && eval "$(sed "s, -o [^ ]*, -o $1,; s, -c .*, -c ${4:-$2},; s, -I$root/, -I${3:-$root}/,g" <<<"$command")")
+}
+# One of them is made by the build.
+for source in "$root/host/base/error.c" "$build/host/show/html_page_js.c"; do
+	name=${source##*/}
+	check "$name: an object is made by its full name" compiled_as "$dir/full.o" "$source"
+	check "$name: and by a relative one" compiled_as "$dir/relative.o" "$source" "$(from_build "$root")" "$(from_build "$source")"
+	check "$name: both are the same" cmp "$dir/full.o" "$dir/relative.o"
+done
 
 finish
