@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 bool children_outlive;
@@ -99,6 +100,23 @@ void unit_write_bytes(const char *dir, const char *path, const void *data, size_
 void unit_write(const char *dir, const char *path, const char *text)
 {
     unit_write_bytes(dir, path, text, strlen(text));
+}
+
+pid_t unit_kill(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    return waitpid(pid, NULL, 0);
+}
+
+void unit_shell(const char *format, ...)
+{
+    char command[4400];
+    va_list args;
+
+    va_start(args, format);
+    ck_assert_int_lt(vsnprintf(command, sizeof(command), format, args), (int)sizeof(command));
+    va_end(args);
+    ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c): names of our own making */
 }
 
 int run_suite(Suite *suite)

@@ -115,6 +115,12 @@ const char *unit_dir(void);
 void unit_write_bytes(const char *dir, const char *path, const void *data, size_t size);
 void unit_write(const char *dir, const char *path, const char *text);
 
+/** Kills a child of the test, and waits for its end. Returns @p pid. */
+pid_t unit_kill(pid_t pid);
+
+/** Runs a command of the shell, which must succeed. */
+__attribute__((format(printf, 1, 2))) void unit_shell(const char *format, ...);
+
 /** Runs the cases of a suite that was made by hand; returns the exit status for main(). Each case
  * may fork others. Each of them is killed when its parent ends: ctest may end this process at any
  * time, and some of them block signals or wait for the test. */

@@ -41,9 +41,7 @@ static void make_tree(void)
 
 static void remove_tree(void)
 {
-    const char *command = TEXT_OF(64, "rm -rf -- %s", top);
-
-    ck_assert_int_eq(system(command), 0);
+    unit_shell("rm -rf -- %s", top);
 }
 
 FIXTURE(tree, .setup = make_tree, .teardown = remove_tree);

@@ -99,8 +99,7 @@ TEST(cases, names_the_holder)
 
     ck_assert_int_eq(run_lock_guest(&lock, &root, 8, &at_once, &error), 0); /* another guest */
     run_lock_release(&lock);
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
+    unit_kill(pid);
 }
 
 TEST(cases, kill_releases)
@@ -108,8 +107,7 @@ TEST(cases, kill_releases)
     struct run_lock lock = RUN_LOCK_NONE;
     pid_t pid = start_holder();
 
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
+    unit_kill(pid);
     ck_assert(fsroot_exists(&root, "run/vmwss/guest-7.lock"));
     ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, NULL), 0);
     ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, NULL), 0); /* ours already */
@@ -185,8 +183,7 @@ TEST(cases, a_holder_that_lives_is_not_waited_for)
     pid_t pid = start_holder();
 
     ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &wait, NULL), -EBUSY);
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
+    unit_kill(pid);
 }
 
 TEST(cases, gives_up_when_interrupted)
@@ -197,8 +194,7 @@ TEST(cases, gives_up_when_interrupted)
     const struct lock_wait wait = {.seconds = 60, .interrupted = &interrupted, .pidfd = -1};
 
     ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &wait, NULL), -EINTR);
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
+    unit_kill(pid);
 }
 
 /* A lock file that its last holder removes must not be locked by one process and created again by
@@ -257,8 +253,7 @@ TEST(cases, lent_and_taken_back)
     pid_t pid = start_holder(); /* it gets what we lent ... */
 
     ck_assert_int_eq(run_lock_retake(&lock, &others), -EBUSY);
-    kill(pid, SIGKILL); /* ... and leaves its file behind */
-    waitpid(pid, NULL, 0);
+    unit_kill(pid); /* ... and leaves its file behind */
     others = false;
     ck_assert_int_eq(run_lock_retake(&lock, &others), 0);
     ck_assert(others);
@@ -292,8 +287,7 @@ TEST(cases, released_while_another_has_it)
 
     run_lock_release(&lock);
     ck_assert_int_eq(run_lock_guest(&second, &root, 7, &at_once, NULL), -EBUSY);
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
+    unit_kill(pid);
 }
 
 /* In a process of its own: locks guest 7, and gives it back. */
@@ -336,8 +330,7 @@ TEST(cases, given_back)
 
     pid_t pid = start_holder();
 
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
+    unit_kill(pid);
     borrow();
     ck_assert_int_eq(run_lock_retake(&lock, &others), 0);
     ck_assert(others);
@@ -392,8 +385,7 @@ TEST(cases, left_to_a_child)
     ck_assert_int_lt(fcntl(dir_fd, F_GETFD), 0);
     ck_assert_int_eq(lock.file_fd, -1);
     ck_assert_int_eq(run_lock_guest(&other, &root, 7, &at_once, NULL), -EBUSY);
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
+    unit_kill(pid);
     ck_assert_int_eq(run_lock_guest(&other, &root, 7, &at_once, NULL), 0);
 }
 
@@ -403,8 +395,7 @@ TEST(cases, swept)
     pid_t dead = start_holder();
     bool others = false;
 
-    kill(dead, SIGKILL);
-    waitpid(dead, NULL, 0);
+    unit_kill(dead);
     ck_assert(fsroot_exists(&root, "run/vmwss/guest-7.lock"));
     run_lock_sweep(&root);
     ck_assert(!fsroot_exists(&root, "run/vmwss/guest-7.lock"));
@@ -542,7 +533,6 @@ TEST(cases, sweeping_takes_no_lock_of_the_living)
         run_lock_lend(&lock);
         ck_assert_int_eq(run_lock_retake(&lock, &others), 0);
     }
-    kill(sweeper, SIGKILL);
-    waitpid(sweeper, NULL, 0);
+    unit_kill(sweeper);
     ck_assert(!others);
 }

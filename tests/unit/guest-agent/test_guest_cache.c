@@ -374,22 +374,16 @@ static void note_fault(const char *name, const char *why)
 
 static void make_tree(void)
 {
-    char command[512];
-
     strcpy(dir + strlen(dir) - 6, "XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(dir));
-    snprintf(command, sizeof(command),
-             "cd %s && mkdir a a/b && echo x >a/one && ln a/one a/b/same && ln -s one a/link && "
-             "mkfifo a/pipe && : >a/b/empty && ln -s a tree",
-             dir);
-    ck_assert_int_eq(system(command), 0); // NOLINT(cert-env33-c)
+    unit_shell("cd %s && mkdir a a/b && echo x >a/one && ln a/one a/b/same && ln -s one a/link && "
+               "mkfifo a/pipe && : >a/b/empty && ln -s a tree",
+               dir);
 }
 
 static void remove_tree(void)
 {
-    const char *command = TEXT_OF(64, "rm -rf %s", dir);
-
-    ck_assert_int_eq(system(command), 0); // NOLINT(cert-env33-c)
+    unit_shell("rm -rf %s", dir);
 }
 
 /* Surveys DIR/NAME with the rest of *survey as it is. */
@@ -407,13 +401,9 @@ static void survey_at(struct survey *survey, const struct fsroot *root, const ch
 /* Files of 1 .. n pages in DIR/many, named so that the largest do not come first. */
 static void make_many(unsigned n)
 {
-    char command[160];
-
-    snprintf(
-        command, sizeof(command),
+    unit_shell(
         "mkdir %s/many && for i in $(seq %u); do head -c $((4096 * i)) /dev/zero >%s/many/$((i * 7 %% 10))-$i; done",
         dir, n, dir);
-    ck_assert_int_eq(system(command), 0);
 }
 
 TEST(plain, of_many_files_the_first_are_kept_and_all_are_in_the_total)

@@ -309,17 +309,15 @@ static void write_group(const char *dir, const char *name, const char *text)
 TEST(plain, a_group_without_pressure_is_named_with_the_reason)
 {
     const char *dir = unit_dir();
-    char command[4096];
     struct pressure_scope all = {.all = true}, one = {.cgroup = "/g"};
     struct pressure_survey survey;
     struct error error = {0};
     cleanup_root struct fsroot root;
 
-    snprintf(command, sizeof(command),
-             "cd %s && mkdir -p sys/fs/cgroup/g proc && cp -r %s/guest-6.12/proc/pressure proc && "
-             ": >sys/fs/cgroup/cgroup.controllers",
-             dir, FIXTURES);
-    ck_assert_int_eq(system(command), 0);
+    unit_shell(
+        "cd %s && mkdir -p sys/fs/cgroup/g proc && cp -r %s/guest-6.12/proc/pressure proc && "
+        ": >sys/fs/cgroup/cgroup.controllers",
+        dir, FIXTURES);
     ck_assert_int_eq(fsroot_open(&root, dir), 0);
     ck_assert_int_eq(pressure_survey_take(&root, &one, &survey, &error), -ENOENT);
     ck_assert_ptr_nonnull(strstr(error.text, "cgroup_disable=pressure"));

@@ -535,21 +535,17 @@ TEST(cases, there_is_an_end_to_triggers)
 TEST(cases, a_process_that_cannot_be_looked_at_delays_nobody)
 {
     const char *dir = unit_dir();
-    char command[512];
     cleanup_root struct fsroot tree;
     cleanup_json json_t *all;
 
-    snprintf(command, sizeof(command), "cp -r %s/guest-processes-6.18/proc %s/", FIXTURES, dir);
-    ck_assert_int_eq(system(command), 0);
+    unit_shell("cp -r %s/guest-processes-6.18/proc %s/", FIXTURES, dir);
     ck_assert_int_eq(fsroot_open(&tree, dir), 0);
     all = apart_processes(&tree, 5000);
     ck_assert_uint_gt(json_array_size(all), 0);
     ck_assert_ptr_nonnull(json_object_get(json_array_get(all, 0), "pss_bytes"));
 
     /* Opening a FIFO waits for a writer. */
-    snprintf(command, sizeof(command), "cd %s/proc && rm 42/smaps_rollup && mkfifo 42/smaps_rollup",
-             dir);
-    ck_assert_int_eq(system(command), 0);
+    unit_shell("cd %s/proc && rm 42/smaps_rollup && mkfifo 42/smaps_rollup", dir);
     for (int i = 0; i < 2; i++) {
         json_t *some = apart_processes(&tree, 100);
 

@@ -128,6 +128,12 @@ static void expect_report(double uptime_s)
     ck_assert_int_eq(next(), AGENT_NOTHING);
 }
 
+static void exchange_report(double uptime_s)
+{
+    say_report(uptime_s);
+    expect_report(uptime_s);
+}
+
 static void expect_fault(enum agent_event_kind kind, enum agent_fault fault, const char *words)
 {
     ck_assert_int_eq(next(), kind);
@@ -147,13 +153,11 @@ TEST(cases_tests, hello_once_and_a_report_each)
     ck_assert_str_eq(agent_channel_hello(channel)->agent, "0.1");
     ck_assert_uint_eq(agent_channel_deadline(channel), now + 2 * SECOND);
     ck_assert_int_eq(agent_channel_ask(channel, now), -EALREADY);
-    say_report(7);
-    expect_report(7);
+    exchange_report(7);
     ck_assert_uint_eq(agent_channel_deadline(channel), UINT64_MAX);
     ck_assert_int_eq(agent_channel_ask(channel, now), 0);
     hear("report", false);
-    say_report(8);
-    expect_report(8);
+    exchange_report(8);
 }
 
 TEST(cases_tests, an_answer_in_pieces)
@@ -215,8 +219,7 @@ TEST(cases_tests, failures_in_a_row_back_off)
     }
     ck_assert_uint_eq(channel->faults[AGENT_FAULT_SILENT], 10);
     greet();
-    say_report(1);
-    expect_report(1);
+    exchange_report(1);
     close(server);
     server = -1;
     expect_fault(AGENT_FAILED, AGENT_FAULT_CLOSED, "hung up");
@@ -258,8 +261,7 @@ TEST(cases_tests, garbage_is_skipped_and_told_once)
     ck_assert_int_eq(agent_channel_ask(channel, now), 0);
     hear("report", false);
     say("more of it\n");
-    say_report(6);
-    expect_report(6);
+    exchange_report(6);
     ck_assert_uint_eq(channel->faults[AGENT_FAULT_MESSAGE], 3);
 }
 
@@ -363,8 +365,7 @@ TEST(cases_tests, stalls_that_nobody_read_are_no_flood)
     int told = 0;
 
     greet();
-    say_report(5);
-    expect_report(5);
+    exchange_report(5);
     for (int i = 0; i < 133; i++)
         say(stall);
     now += 120 * SECOND;
@@ -382,8 +383,7 @@ TEST(cases_tests, stalls_that_nobody_read_are_no_flood)
 TEST(cases_tests, eight_triggers_are_no_flood)
 {
     greet();
-    say_report(5);
-    expect_report(5);
+    exchange_report(5);
     for (int i = 0; i < 600; i++) {
         now += 9 * SECOND / 10;
         for (int k = 0; k < 8; k++)
@@ -402,8 +402,7 @@ TEST(cases_tests, a_quiet_day_does_not_pay_for_a_flood)
 
     memset(piece, 'x', sizeof(piece));
     greet();
-    say_report(5);
-    expect_report(5);
+    exchange_report(5);
     now += 86400 * SECOND;
     ck_assert_uint_lt(flood(piece, sizeof(piece)), AGENT_UNREAD_BYTES + 2 * WIRE_LINE_MAX);
     ck_assert_int_eq(event.fault, AGENT_FAULT_FLOOD);
@@ -511,15 +510,13 @@ static void expect_greeting_after(double uptime_s, double uptime_then_s)
     say_hello();
     ck_assert_int_eq(next(), AGENT_NOTHING);
     hear("report", false);
-    say_report(uptime_then_s);
-    expect_report(uptime_then_s);
+    exchange_report(uptime_then_s);
 }
 
 TEST(cases_tests, a_restarted_guest_is_greeted_again)
 {
     greet();
-    say_report(1000);
-    expect_report(1000);
+    exchange_report(1000);
     expect_greeting_after(12, 13);
     /* One whose clock goes back all the time is asked but twice. */
     expect_greeting_after(12, 11);
@@ -534,8 +531,7 @@ TEST(cases_tests, a_suspended_guest_is_not_to_blame)
     ck_assert_int_eq(agent_channel_fd(channel), -1);
     ck_assert_uint_eq(channel->faults[AGENT_FAULT_SILENT], 0);
     greet();
-    say_report(5);
-    expect_report(5);
+    exchange_report(5);
 }
 
 TEST(cases_tests, a_newer_protocol_is_not_guessed_at)
@@ -563,8 +559,7 @@ TEST(cases_tests, another_socket_has_no_grudge)
     ck_assert_int_eq(agent_channel_ask(channel, now), -EAGAIN);
     agent_channel_set_endpoint(channel, &endpoint);
     greet();
-    say_report(5);
-    expect_report(5);
+    exchange_report(5);
 }
 
 /* Makes endpoint that of another process, which listens until the pipe is closed; its pid. */
@@ -661,9 +656,7 @@ static int connect_to_qemu(const char *exe, const char *const option[2], const c
 
 static void copy_shell(const char *to)
 {
-    const char *command = TEXT_OF(128, "cp -L /bin/sh %s", to);
-
-    ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c): a name of our own making */
+    unit_shell("cp -L /bin/sh %s", to);
 }
 
 TEST(cases_tests, of_a_qemu_only_the_port_is_taken)

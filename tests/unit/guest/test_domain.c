@@ -152,10 +152,9 @@ TEST(cases_tests, of_two_processes_none_is_found)
     const char *copy = unit_dir();
     cleanup_root struct fsroot tree;
     const struct domain_name sys1 = {"", "sys1", "0b0b0b0b-1111-2222-3333-444444444444", 0};
-    const char *command = TEXT_OF(4200, "cp -r %s/libvirt/proc %s && cp -r %s/proc/%d %s/proc/%d",
-                                  FIXTURES, copy, copy, FIXTURE_PID, copy, FIXTURE_PID + 1);
 
-    ck_assert_int_eq(system(command), 0);
+    unit_shell("cp -r %s/libvirt/proc %s && cp -r %s/proc/%d %s/proc/%d", FIXTURES, copy, copy,
+               FIXTURE_PID, copy, FIXTURE_PID + 1);
     ck_assert_int_eq(fsroot_open(&tree, copy), 0);
     ck_assert_int_eq(domain_process_find(&tree, &sys1), DOMAIN_TWO_PIDS);
 }

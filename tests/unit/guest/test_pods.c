@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 
 #define UUID "0b0b0b0b-1111-2222-3333-44444444444a"
@@ -21,11 +20,6 @@ static const char *top;
 static struct fsroot root;
 static struct pods pods;
 static struct error error;
-
-static void run(const char *command)
-{
-    ck_assert_int_eq(system(command), 0);
-}
 
 static void put_link(const char *target, const char *path)
 {
@@ -52,12 +46,10 @@ static int put_socket(const char *path)
 static void make_node(void)
 {
     top = unit_dir();
-    run(TEXT_OF(
-        512,
-        "cd %s && mkdir -p proc/1/ns proc/self a/run/libvirt b/run/libvirt && "
-        "for p in 1000 1001; do cp -a '%s/libvirt/proc/1000' proc/$p && mkdir proc/$p/ns || "
-        "exit 1; done && mkdir proc/self/ns",
-        top, FIXTURES));
+    unit_shell("cd %s && mkdir -p proc/1/ns proc/self a/run/libvirt b/run/libvirt && "
+               "for p in 1000 1001; do cp -a '%s/libvirt/proc/1000' proc/$p && mkdir proc/$p/ns || "
+               "exit 1; done && mkdir proc/self/ns",
+               top, FIXTURES);
     put_link("pid:[1]", "proc/1/ns/pid");
     put_link("pid:[1]", "proc/self/ns/pid");
     put_link("pid:[2]", "proc/1000/ns/pid");
@@ -123,9 +115,8 @@ TEST(node, a_link_in_the_pod_does_not_leave_it)
 TEST(node, var_run_may_be_a_link_or_a_directory)
 {
     cleanup_close int listening = put_socket("b/run/libvirt/libvirt-sock");
-    const char *move = TEXT_OF(256, "cd %s && mkdir a/var && mv a/run a/var/run", top);
 
-    run(move);
+    unit_shell("cd %s && mkdir a/var && mv a/run a/var/run", top);
 
     cleanup_close int other = put_socket("a/var/run/libvirt/libvirt-sock");
 

@@ -36,10 +36,7 @@ static struct fsroot copy_fixture(const char *name)
     struct fsroot root;
 
     copy = unit_dir();
-
-    const char *command = TEXT_OF(512, "cp -a '%s/%s/.' %s", FIXTURES, name, copy);
-
-    ck_assert_int_eq(system(command), 0);
+    unit_shell("cp -a '%s/%s/.' %s", FIXTURES, name, copy);
     ck_assert_int_eq(fsroot_open(&root, copy), 0);
     return root;
 }
@@ -83,7 +80,7 @@ TEST(plain, a_forked_process_is_no_guest)
     cleanup_free pid_t *pids = NULL;
     cleanup_free pid_t *others = NULL;
 
-    ck_assert_int_eq(system(TEXT_OF(512, "cp -a '%s/proc/1000' '%s/proc/1001'", copy, copy)), 0);
+    unit_shell("cp -a '%s/proc/1000' '%s/proc/1001'", copy, copy);
     unit_write(
         copy, "proc/1001/stat",
         "1001 (cleanup/1000) S 1000 1 1 0 -1 4 5 6 7 8 30 12 0 0 20 0 1 0 78 0 0 0 0 0 4096\n");
@@ -103,7 +100,7 @@ TEST(plain, a_forked_process_is_no_guest_after_its_parent)
     cleanup_root struct fsroot root = copy_fixture("libvirt");
     cleanup_free pid_t *pids = NULL;
 
-    ck_assert_int_eq(system(TEXT_OF(512, "mv '%s/proc/1000' '%s/proc/1001'", copy, copy)), 0);
+    unit_shell("mv '%s/proc/1000' '%s/proc/1001'", copy, copy);
     unit_write(copy, "proc/1001/stat",
                "1001 (cleanup/1000) R 1 1 1 0 -1 4 5 6 7 8 30 12 0 0 20 0 1 0 78 0 0 0 0 0 4096\n");
     unit_write(copy, "proc/1001/comm", "cleanup/1000\n");
@@ -628,22 +625,17 @@ TEST(plain, a_machine_whose_maker_has_ended)
     cleanup_root struct fsroot root = copy_fixture("anon-thp");
     static const char *const makers[] = {"2000-4", "9999-4", "7-4"};
 
-    ck_assert_int_eq(
-        system(TEXT_OF(1024,
-                       "cd '%s/proc' && mkdir -p 2000/fd 7/fd && ln -s /bin/sh 2000/exe && "
-                       "ln -s /bin/sh 7/exe && ln -s anon_inode:kvm-vm 2000/fd/4",
-                       copy)),
-        0);
+    unit_shell("cd '%s/proc' && mkdir -p 2000/fd 7/fd && ln -s /bin/sh 2000/exe && "
+               "ln -s /bin/sh 7/exe && ln -s anon_inode:kvm-vm 2000/fd/4",
+               copy);
     unit_write(copy, "proc/2000/status", "Name:\tsh\nTgid:\t2000\n");
     unit_write(copy, "proc/7/status", "Name:\tsh\nTgid:\t7\n");
     for (size_t i = 0; i < COUNT(makers); i++) {
         cleanup_free pid_t *pids = NULL;
 
-        ck_assert_int_eq(system(TEXT_OF(1024,
-                                        "cd '%s' && rm -rf sys/kernel/debug/kvm && mkdir -p "
-                                        "sys/kernel/debug/kvm/%s",
-                                        copy, makers[i])),
-                         0);
+        unit_shell("cd '%s' && rm -rf sys/kernel/debug/kvm && mkdir -p "
+                   "sys/kernel/debug/kvm/%s",
+                   copy, makers[i]);
         ck_assert_int_eq(qemu_process_find_all(&root, true, &pids), 2);
     }
 }
@@ -654,13 +646,10 @@ TEST(plain, a_machine_in_another_namespace)
     cleanup_root struct fsroot root = copy_fixture("anon-thp");
     cleanup_free pid_t *pids = NULL;
 
-    ck_assert_int_eq(
-        system(TEXT_OF(1024,
-                       "cd '%s' && mkdir -p proc/2000/fd proc/self/ns sys/kernel/debug/kvm/1000-4 "
-                       "&& ln -s /bin/sh proc/2000/exe && ln -s anon_inode:kvm-vm proc/2000/fd/4 "
-                       "&& ln -s 'pid:[4026532200]' proc/self/ns/pid",
-                       copy)),
-        0);
+    unit_shell("cd '%s' && mkdir -p proc/2000/fd proc/self/ns sys/kernel/debug/kvm/1000-4 "
+               "&& ln -s /bin/sh proc/2000/exe && ln -s anon_inode:kvm-vm proc/2000/fd/4 "
+               "&& ln -s 'pid:[4026532200]' proc/self/ns/pid",
+               copy);
     write_file("status", "Name:\tq\nTgid:\t1000\n");
     ck_assert_int_eq(qemu_process_find_all(&root, true, &pids), 2);
 }

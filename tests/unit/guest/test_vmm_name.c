@@ -5,7 +5,6 @@
 #include "unit.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Arguments are separated by "|". */
@@ -48,7 +47,7 @@ TEST_EACH(plain, name_by_options, 0, sizeof(cases) / sizeof(cases[0]))
     for (char *c = cmdline; *c; c++)
         if (*c == '|')
             *c = '\0';
-    ck_assert_int_eq(system(TEXT_OF(256, "mkdir -p %s/proc/7", top)), 0);
+    unit_shell("mkdir -p %s/proc/7", top);
 
     FILE *file = fopen(TEXT_OF(256, "%s/proc/7/cmdline", top), "w");
 

@@ -35,10 +35,7 @@ static void add_all(struct store *store, const uint64_t *mib, size_t n, double p
 /* Not by fork(2) alone: SQLite would believe to hold what this process holds. */
 static void ask_in_another_process(void)
 {
-    const char *command = TEXT_OF(192, "sqlite3 '%s' 'SELECT count(*) FROM sample' >/dev/null",
-                                  kept.path);
-
-    ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c): a name of our own making */
+    unit_shell("sqlite3 '%s' 'SELECT count(*) FROM sample' >/dev/null", kept.path);
 }
 
 FIXTURE(cases, .setup = kept_begin, .timeout_s = 120);
@@ -169,7 +166,8 @@ static int see(const struct history_point *point, void *context)
     return 0;
 }
 
-static void read_points(struct points *points, int level_s, double window_s)
+/* Returns their number. */
+static size_t read_points(struct points *points, int level_s, double window_s)
 {
     cleanup_store struct store *store = kept_read();
     struct history_guest guest;
@@ -178,6 +176,7 @@ static void read_points(struct points *points, int level_s, double window_s)
     points->n = 0;
     ck_assert_ok(history_find(store, UUID_1, &guest, &error));
     ck_assert_ok(history_points(store, &guest, &query, see, points, &error));
+    return points->n;
 }
 
 /* 100 MiB for 10 s, 200 MiB for 30 s, then 400 MiB for 20 s in the next minute. */
@@ -192,14 +191,12 @@ TEST(cases, minutes_and_hours_hold_what_they_must)
     kept_add_of(store, UUID_2, T0 + 60, 999, 20); /* another guest's */
     store_close(store);
 
-    read_points(&points, 0, 10);
-    ck_assert_uint_eq(points.n, 3);
+    ck_assert_uint_eq(read_points(&points, 0, 10), 3);
     ck_assert_double_eq_tol(points.at[1].time_s, T0 + 40, 1e-6);
     ck_assert_uint_eq(points.at[1].wss_bytes, 200 * MIB);
     ck_assert_uint_eq(points.at[1].wss_high_bytes, 201 * MIB);
 
-    read_points(&points, BUCKET_MINUTE, 10);
-    ck_assert_uint_eq(points.n, 2);
+    ck_assert_uint_eq(read_points(&points, BUCKET_MINUTE, 10), 2);
     ck_assert_uint_eq(points.at[0].wss_bytes, 175 * MIB); /* (100 * 10 + 200 * 30) / 40 */
     ck_assert_uint_eq(points.at[0].wss_low_bytes, 175 * MIB - MIB / 2);
     ck_assert_uint_eq(points.at[0].wss_high_bytes, 176 * MIB);
@@ -210,8 +207,7 @@ TEST(cases, minutes_and_hours_hold_what_they_must)
     ck_assert_double_eq_tol(points.at[0].summary.cpu_s, 0.5, 1e-9);
     ck_assert_uint_eq(points.at[1].wss_bytes, 400 * MIB);
 
-    read_points(&points, BUCKET_HOUR, 60);
-    ck_assert_uint_eq(points.n, 1);
+    ck_assert_uint_eq(read_points(&points, BUCKET_HOUR, 60), 1);
     ck_assert_uint_eq(points.at[0].wss_bytes,
                       500 * MIB); /* (200 * 10 + 400 * 30 + 800 * 20) / 60 */
     ck_assert_uint_eq(points.at[0].wss_min_bytes, 200 * MIB);
@@ -228,10 +224,8 @@ TEST(cases, a_window_that_is_not_kept_has_no_points)
     cleanup_store struct store *store = kept_open(kept.path);
 
     kept_add_of(store, UUID_1, T0, 100, 10);
-    read_points(&points, 0, 30);
-    ck_assert_uint_eq(points.n, 0);
-    read_points(&points, BUCKET_HOUR, 30);
-    ck_assert_uint_eq(points.n, 0);
+    ck_assert_uint_eq(read_points(&points, 0, 30), 0);
+    ck_assert_uint_eq(read_points(&points, BUCKET_HOUR, 30), 0);
     ck_assert_int_eq(history_windows(store, 0, window_s, NULL), 2);
     ck_assert_double_eq(window_s[0], 10);
     ck_assert_double_eq(window_s[1], 60);
@@ -642,7 +636,6 @@ TEST(cases, a_bucket_that_cannot_be_read_is_begun_anew)
     free(kept_ask(kept.path, "UPDATE bucket SET windows = 'x'"));
     kept_add_of(store, UUID_1, T0 + 30, 2, 30);
     store_close(store);
-    read_points(&points, BUCKET_HOUR, 10);
-    ck_assert_uint_eq(points.n, 1);
+    ck_assert_uint_eq(read_points(&points, BUCKET_HOUR, 10), 1);
     ck_assert_uint_eq(points.at[0].wss_bytes, 2 * MIB);
 }

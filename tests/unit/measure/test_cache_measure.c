@@ -221,8 +221,7 @@ TEST(cases, one_that_does_not_run_leaves_no_answer)
     ck_assert_uint_eq(result.seen.n_ran, 0);
     ck_assert(result.seen.flags & CACHE_IDLE_VCPUS);
     ck_assert_int_eq(result.verdict.answer, CACHE_ANSWER_UNKNOWN);
-    kill(sleeper, SIGKILL);
-    waitpid(sleeper, NULL, 0);
+    unit_kill(sleeper);
 }
 
 static void make_nested(void)

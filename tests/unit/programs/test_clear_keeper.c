@@ -95,6 +95,5 @@ TEST(cases, it_opens_the_file_of_another_user_and_not_the_memory)
     pid = sleeper();
     ck_assert_int_eq(in_child(privileges_drop_clearer, pid), 1);
     ck_assert_int_eq(in_child(privileges_drop_keeper, pid), 0); /* for which it has a process */
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
+    unit_kill(pid);
 }

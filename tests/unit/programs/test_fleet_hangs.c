@@ -9,7 +9,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 FIXTURE(cases, .timeout_s = 120);
@@ -271,8 +270,7 @@ TEST(cases, the_scanner_ends_when_the_other_half_is_killed)
     close(ends[1]);
     alive.fd = ends[0];
     virtual_clock_pass_ms(1000);
-    kill(other, SIGKILL);
-    ck_assert_int_eq(waitpid(other, NULL, 0), other);
+    ck_assert_int_eq(unit_kill(other), other);
     virtual_clock_pass_ms(3000);
     ck_assert_int_eq(poll(&alive, 1, 0), 0);
     virtual_clock_pass_ms(2000);

@@ -37,10 +37,8 @@ static struct fsroot copied_fixture(void)
 {
     const char *dir = unit_dir();
     struct fsroot copy;
-    const char *command = TEXT_OF(512, "cp -r %s/libvirt/proc %s && mkdir %s/run", FIXTURES, dir,
-                                  dir);
 
-    ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c): names of our own making */
+    unit_shell("cp -r %s/libvirt/proc %s && mkdir %s/run", FIXTURES, dir, dir);
     ck_assert_int_eq(fsroot_open(&copy, dir), 0);
     return copy;
 }
@@ -329,8 +327,7 @@ TEST(cases, a_batch_ends_with_a_scanner_that_is_killed)
     scanner_batch_end(scanner, &batch);
     stop_scanner();
     scanner_batch_send(scanner, &batch);
-    kill(pid, SIGKILL);
-    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    ck_assert_int_eq(unit_kill(pid), pid);
     for (int i = 0; i < 3 && rc == -ETIME; i++)
         rc = scanner_batch_receive(scanner, &batch, SCANNER_BATCH_WAIT_MS, &sampled, &error);
     ck_assert(scanner_is_gone(rc));
@@ -428,8 +425,7 @@ TEST(cases, a_scanner_that_is_killed_is_missed)
 
     ck_assert_int_eq(scanner_list(scanner, &pids), 1);
     free(pids);
-    kill(pid, SIGKILL);
-    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    ck_assert_int_eq(unit_kill(pid), pid);
     ck_assert_int_eq(scanner_list(scanner, &pids), -EPIPE);
     ck_assert_int_eq(scanner_find(&name, scanner), DOMAIN_PID_UNKNOWN); /* not: it has none */
     ck_assert_int_eq(scanner_alive(scanner, SCANNER_PATIENCE_NS), -EPIPE);

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -144,8 +143,7 @@ TEST(cases, they_end_with_it)
         _exit(several_run(names, 3, false, until_interrupted, &none));
     while (number_of(&shared->begun) < 3)
         pause_shortly();
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
+    unit_kill(pid);
     while (number_of(&shared->ended) < 3)
         pause_shortly();
 }
