@@ -12,7 +12,6 @@
 #include <linux/landlock.h>
 #include <linux/openat2.h>
 #include <linux/perf_event.h>
-#include <linux/sockios.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>

@@ -116,8 +116,7 @@ TEST_EACH(kinds, more_available_than_there_is_is_no_statistics, 0, 4)
     h = host(1500);
     for (int i = 0; i < 500; i++) {
         g.input.guest.available_bytes = reports[_i];
-        run(&h, &g, 1);
-        ck_assert_int_eq(g.action, CONTROL_NONE);
+        ck_assert_int_eq(run(&h, &g, 1), CONTROL_NONE);
     }
     ck_assert(g.decision.vetoes & VETO_STATISTICS);
     ck_assert_uint_ge(g.decision.floor_bytes, 2048 * MIB);
@@ -307,8 +306,7 @@ TEST(kinds, a_balloon_that_turns_is_no_other_hand)
     begin_shrink(&h, &g);
     resize(&g, 4000 * MIB, 4000 * MIB);
     g.input.guest.oom_kill = true;
-    run_at_once(&h, &g);
-    ck_assert_int_eq(g.action, CONTROL_FULL);
+    ck_assert_int_eq(run_at_once(&h, &g), CONTROL_FULL);
     balloon_issued(&g.state, &g.input, g.target_bytes, h.now_s);
     resize(&g, 3900 * MIB, 3900 * MIB);
     run_at_once(&h, &g);
@@ -504,8 +502,7 @@ TEST(kinds, a_balloon_that_stops_is_left_where_it_is_though_its_guest_needs_more
     run(&h, &g, 1);
     g.input.guest.available_bytes = 90 * MIB;
     g.input.vetoes |= VETO_DUMP;
-    run(&h, &g, 1);
-    ck_assert_int_eq(g.action, CONTROL_SETTLE);
+    ck_assert_int_eq(run(&h, &g, 1), CONTROL_SETTLE);
     ck_assert_uint_eq(g.target_bytes, 4000 * MIB);
 }
 
@@ -564,11 +561,9 @@ TEST(kinds, what_is_given_back_is_worth_a_move)
     resize(&g, 3000 * MIB, 3000 * MIB);
     rest(&g);
     g.state.before_bytes = 4096 * MIB;
-    settle(&h, &g, 1);
-    ck_assert_int_eq(g.action, CONTROL_NONE);
+    ck_assert_int_eq(settle(&h, &g, 1), CONTROL_NONE);
     g.state.before_bytes = 3004 * MIB;
-    run(&h, &g, 1);
-    ck_assert_int_eq(g.action, CONTROL_GROW);
+    ck_assert_int_eq(run(&h, &g, 1), CONTROL_GROW);
     ck_assert_uint_eq(g.target_bytes, 3004 * MIB);
 }
 
@@ -601,8 +596,7 @@ TEST(kinds, a_panic_at_the_start_gets_no_more_than_the_owner_gives)
     resize(&g, 2048 * MIB, 2048 * MIB);
     g.input.guest.available_bytes = 10 * MIB;
     for (int i = 0; i < 10; i++) {
-        run(&h, &g, 1);
-        ck_assert_int_eq(g.action, CONTROL_NONE);
+        ck_assert_int_eq(run(&h, &g, 1), CONTROL_NONE);
     }
     g.allowed_bytes = 3000 * MIB;
     run(&h, &g, 1);

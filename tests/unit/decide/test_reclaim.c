@@ -62,8 +62,7 @@ TEST(all, cold_memory_of_a_guest_without_a_driver_is_taken)
     run(&h, &g, 1);
     run(&h, &g, 1);
     takes_nothing(&g, RECLAIM_WAITING);
-    settle(&h, &g, 1);
-    ck_assert_int_eq(g.action, CONTROL_RECLAIM);
+    ck_assert_int_eq(settle(&h, &g, 1), CONTROL_RECLAIM);
     ck_assert_int_eq(g.hold, HOLD_DECISION);
     ck_assert_uint_eq(g.reclaim_bytes, 204 * MIB); /* 5 % */
     ck_assert_uint_eq(g.target_bytes, 4096 * MIB); /* of its balloon: as it is */
@@ -127,16 +126,14 @@ TEST(all, all_guests_share_the_room)
 
 TEST(all, the_next_step_waits_for_a_record_of_after_the_last)
 {
-    settle(&h, &g, 1);
-    ck_assert_int_eq(g.action, CONTROL_RECLAIM);
+    ck_assert_int_eq(settle(&h, &g, 1), CONTROL_RECLAIM);
     reclaim_asked(&g.reclaim, h.now_s - EVERY_S);
     for (int i = 0; i < 5; i++) {
         run(&h, &g, 1);
         takes_nothing(&g, RECLAIM_SETTLING); /* its windows began before */
     }
     run(&h, &g, 1);
-    run(&h, &g, 1);
-    ck_assert_int_eq(g.action, CONTROL_RECLAIM);
+    ck_assert_int_eq(run(&h, &g, 1), CONTROL_RECLAIM);
     g.input.age_s = 25; /* an old one */
     reclaim_asked(&g.reclaim, h.now_s - 65);
     run(&h, &g, 1);
@@ -152,17 +149,14 @@ TEST(all, nothing_is_taken_while_a_job_runs)
     takes_nothing(&g, RECLAIM_BUSY);
     ck_assert_ptr_nonnull(strstr(why(&h, &g), "a job runs on the domain"));
     g.busy = false;
-    run(&h, &g, 1);
-    ck_assert_int_eq(g.action, CONTROL_RECLAIM);
+    ck_assert_int_eq(run(&h, &g, 1), CONTROL_RECLAIM);
 }
 
 TEST(all, what_comes_back_stops_it)
 {
-    settle(&h, &g, 1);
-    ck_assert_int_eq(g.action, CONTROL_RECLAIM);
+    ck_assert_int_eq(settle(&h, &g, 1), CONTROL_RECLAIM);
     g.group.refault_bytes = MIB;
-    run(&h, &g, 1);
-    ck_assert_int_eq(g.action, CONTROL_RECLAIM); /* no more than may come back in a minute */
+    ck_assert_int_eq(run(&h, &g, 1), CONTROL_RECLAIM); /* no more than may come back in a minute */
     g.group.refault_bytes = 2 * MIB + 4096;
     run(&h, &g, 1);
     takes_nothing(&g, RECLAIM_PAUSE);
@@ -175,8 +169,7 @@ TEST(all, what_comes_back_stops_it)
     }
     run(&h, &g, 1);
     takes_nothing(&g, RECLAIM_WAITING);
-    settle(&h, &g, 1);
-    ck_assert_int_eq(g.action, CONTROL_RECLAIM);
+    ck_assert_int_eq(settle(&h, &g, 1), CONTROL_RECLAIM);
     g.group.refault_bytes += 2 * MIB;
     run(&h, &g, 1);
     ck_assert_double_eq(g.reclaim.pause_s, 1200); /* again, within an hour */
@@ -219,15 +212,13 @@ TEST(all, waiting_for_memory_stops_it)
 {
     settle(&h, &g, 1);
     g.group.pressure_s += 0.05;
-    run(&h, &g, 1);
-    ck_assert_int_eq(g.action, CONTROL_RECLAIM);
+    ck_assert_int_eq(run(&h, &g, 1), CONTROL_RECLAIM);
     g.group.pressure_s += 0.07; /* 0.12 s of 60: 0.2 % */
     run(&h, &g, 1);
     takes_nothing(&g, RECLAIM_PAUSE);
     g.group.pressure_s = NAN; /* a kernel that does not say */
     h.now_s += 4000;
-    settle(&h, &g, 1);
-    ck_assert_int_eq(g.action, CONTROL_RECLAIM);
+    ck_assert_int_eq(settle(&h, &g, 1), CONTROL_RECLAIM);
 }
 
 TEST(all, a_kernel_that_finds_little_is_left_alone)
@@ -236,8 +227,7 @@ TEST(all, a_kernel_that_finds_little_is_left_alone)
     reclaim_answered(&g.reclaim, &policy.reclaim, 204 * MIB, 90 * MIB, h.now_s);
     reclaim_answered(&g.reclaim, &policy.reclaim, 204 * MIB, 90 * MIB, h.now_s);
     reclaim_answered(&g.reclaim, &policy.reclaim, 204 * MIB, 150 * MIB, h.now_s); /* once more */
-    run(&h, &g, 1);
-    ck_assert_int_eq(g.action, CONTROL_RECLAIM);
+    ck_assert_int_eq(run(&h, &g, 1), CONTROL_RECLAIM);
     for (int i = 0; i < 3; i++)
         reclaim_answered(&g.reclaim, &policy.reclaim, 204 * MIB, 0, h.now_s);
     run(&h, &g, 1);
@@ -252,8 +242,7 @@ TEST(all, a_group_that_is_refused_or_not_seen_is_left_alone)
     takes_nothing(&g, RECLAIM_REFUSED);
     ck_assert_ptr_nonnull(strstr(why(&h, &g), "nothing is reclaimed: process 7 (bash)"));
     g.group.refused[0] = '\0';
-    settle(&h, &g, 1);
-    ck_assert_int_eq(g.action, CONTROL_RECLAIM);
+    ck_assert_int_eq(settle(&h, &g, 1), CONTROL_RECLAIM);
     control_run(&policy, &h, &g, 1);
     h.now_s += 61; /* the process that looks hangs */
     control_run(&policy, &h, &g, 1);
@@ -328,8 +317,7 @@ TEST(all, what_a_balloon_cannot_take_is_reclaimed)
 
     g.input.guest.available_bytes = 150 * MIB; /* it uses all but that, and 200 are touched */
     g.input.guest.swap_total_bytes = 0;
-    settle(&h, &g, 1);
-    ck_assert_int_eq(g.action, CONTROL_RECLAIM);
+    ck_assert_int_eq(settle(&h, &g, 1), CONTROL_RECLAIM);
     g.state.trouble = TROUBLE_NO_DRIVER; /* likewise */
     g.input.guest.available_bytes = 3796 * MIB;
     settle(&h, &g, 1);
@@ -341,8 +329,7 @@ TEST(all, what_a_balloon_cannot_take_is_reclaimed)
     g.excluded = false;
     g.state.before_bytes = 4096 * MIB;
     g.input.actual_bytes = g.state.seen_bytes = g.state.rest_bytes = 3500 * MIB;
-    run(&h, &g, 1);
-    ck_assert_int_eq(g.action, CONTROL_RESTORE); /* it gets back what it had */
+    ck_assert_int_eq(run(&h, &g, 1), CONTROL_RESTORE); /* it gets back what it had */
     takes_nothing(&g, RECLAIM_BALLOON);
 }
 
@@ -374,8 +361,7 @@ TEST(all, after_a_panic_nothing_is_reclaimed_either)
     struct control_guest g = with_driver();
 
     g.input.guest.available_bytes = 150 * MIB;
-    settle(&h, &g, 1);
-    ck_assert_int_eq(g.action, CONTROL_RECLAIM);
+    ck_assert_int_eq(settle(&h, &g, 1), CONTROL_RECLAIM);
     g.input.guest.oom_kill = true;
     run(&h, &g, 1);
     takes_nothing(&g, RECLAIM_VETO);
@@ -417,8 +403,7 @@ TEST(all, a_record_of_the_future_is_none_of_after_the_last)
 
 TEST(all, while_its_balloon_is_used_the_wait_begins_anew)
 {
-    settle(&h, &g, 1);
-    ck_assert_int_eq(g.action, CONTROL_RECLAIM);
+    ck_assert_int_eq(settle(&h, &g, 1), CONTROL_RECLAIM);
     g.input.actual_bytes = DECIDE_UNKNOWN;
     run(&h, &g, 1);
     takes_nothing(&g, RECLAIM_BALLOON);

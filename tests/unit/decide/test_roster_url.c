@@ -380,6 +380,13 @@ static void add_guest(const char *host, const char *name, double ago_s)
     add_of("vmwss_plan_need_bytes", host, name, 50 * MIB, ago_s);
 }
 
+/* Adds a host with one guest. */
+static void add_both(const char *host, const char *name, double ago_s)
+{
+    add_host(host, ago_s);
+    add_guest(host, name, ago_s);
+}
+
 static void take_warning(const char *text, void *context)
 {
     const size_t n = strlen(warnings);
@@ -412,8 +419,7 @@ FIXTURE(cases, .setup = begin, .teardown = end, .timeout_s = 60);
 /* Its only guest has ended; another host of the URL has one. */
 TEST(cases, a_live_host_without_guests_is_a_place)
 {
-    add_host("a", 0);
-    add_guest("a", "web", 0);
+    add_both("a", "web", 0);
     add_host("b", 0);
     add_guest("b", "gone", 3 * HOUR_S);
     ck_assert_msg(read_url() == 0, "%s", error.text);
@@ -427,8 +433,7 @@ TEST(cases, a_live_host_without_guests_is_a_place)
 /* The last scrape of the host failed, which marked all its series as stale. */
 TEST(cases, one_failed_scrape_does_not_end_what_the_host_has)
 {
-    add_host("a", 70);
-    add_guest("a", "web", 70);
+    add_both("a", "web", 70);
     add_of("vmwss_plan_ram_bytes", "a", "sleeper", 70 * MIB, 70);
     add_of("vmwss_plan_need_bytes", "a", "sleeper", 30 * MIB, 3 * HOUR_S);
     add_of("vmwss_plan_state", "a", "sleeper", 1, 70)->state = "suspended";
@@ -462,10 +467,8 @@ TEST(cases, nor_do_guests_end_whose_host_was_scraped_last_when_an_hour_began)
 {
     const double ago_s = 4.5 * HOUR_S - 30;
 
-    add_host("a", 0);
-    add_guest("a", "web", 0);
-    add_host("b", ago_s);
-    add_guest("b", "db", ago_s);
+    add_both("a", "web", 0);
+    add_both("b", "db", ago_s);
     ck_assert_msg(read_url() == 0, "%s", error.text);
     ck_assert_uint_eq(fleet.n_hosts, 2);
     ck_assert_uint_eq(fleet.n_guests, 2);
@@ -665,8 +668,7 @@ TEST(cases, sizes_of_a_young_host_are_those_that_are_scraped)
 TEST(cases, without_recorded_needs_all_scraped_ones_are_asked_for)
 {
     step_s = 900;
-    add_host("a", 0);
-    add_guest("a", "web", 0);
+    add_both("a", "web", 0);
     ck_assert_msg(read_url() == 0, "%s", error.text);
     ck_assert_double_eq(need_ago(4 * HOUR_S), 50);
     ck_assert_double_eq(need_ago(900), 50);
@@ -675,8 +677,7 @@ TEST(cases, without_recorded_needs_all_scraped_ones_are_asked_for)
 /* A scrape each five minutes; the maximum of a step is of what there is. */
 TEST(cases, minutes_that_were_missed_in_a_long_step_are_counted)
 {
-    add_host("a", 0);
-    add_guest("a", "web", 0);
+    add_both("a", "web", 0);
     step_s = 600;
     minutes_of_step = 3;
     ck_assert_msg(read_url() == 0, "%s", error.text);
@@ -700,8 +701,7 @@ static size_t count_known(size_t guest)
 /* It has more guests than when the span began. */
 TEST(cases, an_answer_that_is_too_large_is_asked_for_in_pieces)
 {
-    add_host("a", 0);
-    add_guest("a", "web", 0);
+    add_both("a", "web", 0);
     most_times = 50;
     ck_assert_msg(read_url() == 0, "%s", error.text);
     ck_assert_uint_ge(count_known(0), 298); /* it has been there for five hours */
@@ -740,8 +740,7 @@ TEST(cases, several_hosts_are_read)
 /* A host that runs jobs has few guests at once, and many in a month. */
 TEST(cases, guests_that_have_ended_do_not_count_for_the_limit)
 {
-    add_host("a", 0);
-    add_guest("a", "web", 0);
+    add_both("a", "web", 0);
     n_past = 6000;
     ck_assert_msg(read_url() == 0, "%s", error.text);
     ck_assert_uint_eq(fleet.n_guests, 1);
@@ -750,8 +749,7 @@ TEST(cases, guests_that_have_ended_do_not_count_for_the_limit)
 /* It served the host, but not the guest, when it was scraped last. */
 TEST(cases, the_guests_of_a_host_that_was_emptied_and_switched_off_have_ended)
 {
-    add_host("a", 0);
-    add_guest("a", "web", 0);
+    add_both("a", "web", 0);
     add_host("b", 5 * HOUR_S);
     add_of("vmwss_plan_need_bytes", "b", "ghost", 30 * MIB, 6 * HOUR_S)->since_s = 9 * HOUR_S;
     add_of("vmwss_plan_need_bytes", "b", "web", 90 * MIB, 7 * HOUR_S)->since_s = 9 * HOUR_S;
@@ -766,8 +764,7 @@ TEST(cases, the_guests_of_a_host_that_was_emptied_and_switched_off_have_ended)
 /* Served, but without needs: as from a file it needs all of its RAM. */
 TEST(cases, a_guest_without_needs_needs_all_of_its_ram)
 {
-    add_host("a", 0);
-    add_guest("a", "web", 0);
+    add_both("a", "web", 0);
     add_of("vmwss_plan_ram_bytes", "a", "mute", 70 * MIB, 0);
     add_of("vmwss_plan_ram_bytes", "a", "sleeper", 70 * MIB, 0);
     add_of("vmwss_plan_state", "a", "sleeper", 1, 0)->state = "suspended";
@@ -783,8 +780,7 @@ TEST(cases, a_guest_without_needs_needs_all_of_its_ram)
 /* Its needs ended hours ago, and others of the host have some. */
 TEST(cases, nor_does_one_whose_needs_have_ended_vanish)
 {
-    add_host("a", 0);
-    add_guest("a", "web", 0);
+    add_both("a", "web", 0);
     add_of("vmwss_plan_ram_bytes", "a", "mute", 70 * MIB, 0);
     add_of("vmwss_plan_need_bytes", "a", "mute", 30 * MIB, 3 * HOUR_S);
     ck_assert_msg(read_url() == 0, "%s", error.text);
@@ -826,10 +822,8 @@ static const char *const partial_queries[] = {"vmwss_plan_reserve_bytes", "vmwss
 
 TEST_EACH(cases, a_partial_answer_fixes_all_hosts, 0, COUNT(partial_queries))
 {
-    add_host("a", 0);
-    add_guest("a", "web", 0);
-    add_host("b", 0);
-    add_guest("b", "db", 0);
+    add_both("a", "web", 0);
+    add_both("b", "db", 0);
     partial_if = partial_queries[_i];
     ck_assert_msg(read_url() == 0, "%s", error.text);
     ck_assert(fleet.hosts[0].partial && fleet.hosts[1].partial);
@@ -857,8 +851,7 @@ TEST_EACH(cases, an_answer_that_lacks_a_host_is_said_and_fixes_it, 0, COUNT(loss
     static const char *const hosts[] = {"a", "b"};
 
     for (size_t h = 0; h < COUNT(hosts); h++) {
-        add_host(hosts[h], 0);
-        add_guest(hosts[h], hosts[h], 0);
+        add_both(hosts[h], hosts[h], 0);
         add_of("vmwss_plan_size_bytes", hosts[h], hosts[h], 60 * MIB, 0);
     }
     ck_assert_msg(read_url() == 0, "%s", error.text);
@@ -875,12 +868,10 @@ static const double no_amounts[] = {NAN, INFINITY, -INFINITY, -5, 1e30};
 /* The value of the series of that metric of host a, which has two guests; host b has one. */
 static int read_with(const char *metric, double value)
 {
-    add_host("a", 0);
-    add_guest("a", "web", 0);
+    add_both("a", "web", 0);
     add_guest("a", "db", 0);
     add_of("vmwss_plan_used_bytes", "a", "web", 1 * MIB, 0);
-    add_host("b", 0);
-    add_guest("b", "x", 0);
+    add_both("b", "x", 0);
     for (size_t i = 0; i < n_series; i++)
         if (strcmp(series[i].metric, metric) == 0) {
             series[i].value = value;
@@ -927,8 +918,7 @@ TEST_EACH(cases, another_value_that_cannot_be_read_is_named, 0, 3 * N_AMOUNTS)
 /* One answer has several metrics. */
 TEST(cases, of_each_metric_that_cannot_be_read_a_series_is_named)
 {
-    add_host("a", 0);
-    add_guest("a", "web", 0);
+    add_both("a", "web", 0);
     add_guest("a", "db", 0);
     series[1].value = series[2].value = INFINITY;
     ck_assert_msg(read_url() == 0, "%s", error.text);
@@ -939,8 +929,7 @@ TEST(cases, of_each_metric_that_cannot_be_read_a_series_is_named)
 /* Long ago, so the answer that has it has RAM and capacities. */
 TEST(cases, of_an_answer_by_several_queries_the_right_metric_is_named)
 {
-    add_host("a", 0);
-    add_guest("a", "web", 0);
+    add_both("a", "web", 0);
     add_of("vmwss_plan_ram_bytes", "a", "web", INFINITY, 2 * HOUR_S);
     ck_assert_msg(read_url() == 0, "%s", error.text);
     ck_assert_msg(strstr(warnings, URL ": vmwss_plan_ram_bytes{host=\"a\",") != NULL, "%s",
@@ -951,8 +940,7 @@ TEST(cases, of_an_answer_by_several_queries_the_right_metric_is_named)
 /* By relabelling, the guest's UUID is lost. */
 TEST(cases, a_guest_whose_label_is_dropped_is_named)
 {
-    add_host("a", 0);
-    add_guest("a", "web", 0);
+    add_both("a", "web", 0);
     add_guest("a", "db", 0);
     for (size_t i = 0; i < n_series; i++)
         if (series[i].domain && strcmp(series[i].domain, "db") == 0)
@@ -967,8 +955,7 @@ TEST(cases, a_guest_whose_label_is_dropped_is_named)
 /* Only that of its needs. */
 TEST(cases, a_guest_whose_needs_lack_a_label_is_not_said_to_be_left_out)
 {
-    add_host("a", 0);
-    add_guest("a", "web", 0);
+    add_both("a", "web", 0);
     add_guest("a", "db", 0);
     series[n_series - 1].uuid = NULL;
     ck_assert_msg(read_url() == 0, "%s", error.text);
@@ -983,8 +970,7 @@ TEST(cases, a_guest_whose_needs_lack_a_label_is_not_said_to_be_left_out)
 /* Its label host was rewritten, or it has come from there. */
 TEST(cases, a_guest_whose_needs_are_of_another_host_has_them)
 {
-    add_host("a", 0);
-    add_guest("a", "web", 0);
+    add_both("a", "web", 0);
     add_of("vmwss_plan_ram_bytes", "a", "db", 100 * MIB, 0);
     add_host("b", 0);
     add_of("vmwss_plan_need_bytes", "b", "db", 50 * MIB, 0);
@@ -998,8 +984,7 @@ TEST(cases, a_guest_whose_needs_are_of_another_host_has_them)
 
 TEST(cases, two_hosts_of_one_name_are_refused)
 {
-    add_host("localhost", 0);
-    add_guest("localhost", "web", 0);
+    add_both("localhost", "web", 0);
     instances = 2;
     ck_assert_int_eq(read_url(), -ENOTUNIQ);
     ck_assert_ptr_nonnull(strstr(error.text, URL));
@@ -1023,8 +1008,7 @@ static void add_writes(const char *name, double window_bytes)
 
 TEST(cases, a_write_curve_counts_once_in_its_hour)
 {
-    add_host("a", 0);
-    add_guest("a", "dark", 0);
+    add_both("a", "dark", 0);
     add_guest("a", "web", 0);
     add_writes("web", 8 * MIB);
     ck_assert_msg(read_url() == 0, "%s", error.text);
@@ -1048,8 +1032,7 @@ TEST(cases, a_write_curve_counts_once_in_its_hour)
 /* A guest of which only a part is served has no price. */
 TEST(cases, a_guest_of_unknown_size_has_no_writes)
 {
-    add_host("a", 0);
-    add_guest("a", "web", 0);
+    add_both("a", "web", 0);
     add_writes("web", 8 * MIB);
     n_series--; /* its resident memory */
     ck_assert_msg(read_url() == 0, "%s", error.text);
@@ -1059,8 +1042,7 @@ TEST(cases, a_guest_of_unknown_size_has_no_writes)
 /* The number itself was dropped by relabelling. */
 TEST(cases, a_window_without_a_number_has_no_bounds)
 {
-    add_host("a", 0);
-    add_guest("a", "web", 0);
+    add_both("a", "web", 0);
     add_writes("web", 8 * MIB);
     for (size_t i = 0; i < n_series; i++)
         if (strcmp(series[i].metric, "vmwss_write_set_bytes") == 0)
@@ -1077,8 +1059,7 @@ TEST(cases, without_memory_there_is_no_plan)
     size_t n = 0;
     int rc;
 
-    add_host("a", 0);
-    add_guest("a", "web", 0);
+    add_both("a", "web", 0);
     add_writes("web", 8 * MIB);
     do {
         until_short = ++n;

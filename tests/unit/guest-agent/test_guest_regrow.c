@@ -7,7 +7,6 @@
 #include "regrow/drop.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>

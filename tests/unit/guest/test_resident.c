@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <string.h>
 #include <unistd.h>
 
 #define MIB (1ULL << 20)
@@ -61,8 +60,9 @@ static void put_file(void)
     fake.root.live = true;
 }
 
-static void begin(void)
+static void begin(uint64_t anon_mib, uint64_t shmem_mib)
 {
+    status(anon_mib, shmem_mib);
     ck_assert_int_eq(resident_meter_init(&meter, &fake.root, FAKE_PID, &fake.ram), 0);
 }
 
@@ -72,10 +72,12 @@ static void read_again(void)
     ck_assert_uint_le(now.mapped_bytes, now.resident_bytes);
 }
 
-static void read_now(void)
+/* Returns what is mapped now. */
+static uint64_t read_now(void)
 {
     ck_assert_int_eq(resident_meter_read(&meter, &fake.root, FAKE_PID, &now), 0);
     ck_assert_uint_le(now.mapped_bytes, now.resident_bytes);
+    return now.mapped_bytes;
 }
 
 FIXTURE(cases, .setup = setup, .teardown = teardown);
@@ -83,18 +85,14 @@ FIXTURE(cases, .setup = setup, .teardown = teardown);
 TEST(cases, of_anonymous_ram_all_that_changes_is_the_guests)
 {
     fake.block.mapped_bytes = 10 * MIB;
-    status(30, 1);
-    begin();
+    begin(30, 1);
     status(42, 1);
-    read_now();
-    ck_assert_uint_eq(now.mapped_bytes, 22 * MIB);
+    ck_assert_uint_eq(read_now(), 22 * MIB);
     ck_assert_uint_eq(now.resident_bytes, 22 * MIB);
     status(1000, 1);
-    read_now();
-    ck_assert_uint_eq(now.mapped_bytes, RAM_MIB * MIB);
+    ck_assert_uint_eq(read_now(), RAM_MIB * MIB);
     status(2, 1);
-    read_now();
-    ck_assert_uint_eq(now.mapped_bytes, 0);
+    ck_assert_uint_eq(read_now(), 0);
 }
 
 /* QEMU's own: 64 MiB of heap that is there, of which @p pages first ones have a page, @p files of
@@ -118,32 +116,27 @@ TEST(cases, of_anonymous_ram_the_heap_does_not_count)
 {
     fake.block.mapped_bytes = 10 * MIB;
     put_heap(512, 0);
-    status(12, 1);
-    begin();
+    begin(12, 1);
     /* 16 MiB of heap, 1 of it of a file, and 3 MiB of RAM. */
     put_heap(512 + 4096, 256);
     status(12 + 15 + 3, 1);
-    read_now();
-    ck_assert_uint_eq(now.mapped_bytes, 13 * MIB);
+    ck_assert_uint_eq(read_now(), 13 * MIB);
     ck_assert_uint_eq(now.mapped_error_bytes, 0);
     /* A change too small for another scan may belong to either. */
     status(12 + 15 + 3, 1);
     fake_write(&fake, "proc/4242/maps", "");
-    read_now();
-    ck_assert_uint_eq(now.mapped_bytes, 13 * MIB);
+    ck_assert_uint_eq(read_now(), 13 * MIB);
 }
 
 /* Pages of libraries come and go; anonymous RAM has none of files. */
 TEST(cases, of_anonymous_ram_files_do_not_count)
 {
     fake.block.mapped_bytes = 10 * MIB;
-    status(30, 1);
-    begin();
+    begin(30, 1);
     fake_write(&fake, "proc/4242/status",
                "Name:\tqemu\nVmSize:\t921600 kB\nRssAnon:\t30720 kB\n"
                "RssFile:\t65536 kB\nRssShmem:\t9216 kB\nHugetlbPages:\t0 kB\n");
-    read_now();
-    ck_assert_uint_eq(now.mapped_bytes, 10 * MIB);
+    ck_assert_uint_eq(read_now(), 10 * MIB);
 }
 
 TEST(cases, per_cpu_counters_have_an_error)
@@ -185,12 +178,10 @@ TEST_EACH(cases, of_shared_ram_other_shared_memory_does_not_count, 0, 2)
     fake.block.shared = true;
     fake.block.mapped_bytes = fake.block.resident_bytes = 2 * MIB;
     put_shmem(1);
-    status(30, 3);
-    begin();
+    begin(30, 3);
     put_shmem(16 * MIB / base_page_bytes() + 1);
     status(30, 3 + 16 + 1);
-    read_now();
-    ck_assert_uint_eq(now.mapped_bytes, 3 * MIB);
+    ck_assert_uint_eq(read_now(), 3 * MIB);
     ck_assert_uint_eq(now.mapped_error_bytes, 0);
     if (_i > 0)
         ck_assert_uint_eq(now.resident_bytes, 3 * MIB);
@@ -201,8 +192,7 @@ TEST(cases, what_cannot_be_looked_at_is_in_the_error)
 {
     fake.block.mapped_bytes = 10 * MIB;
     fake_write(&fake, "proc/4242/maps", "7f00 is no mapping\n");
-    status(30, 1);
-    begin();
+    begin(30, 1);
     status(42, 1);
     read_now();
     ck_assert_uint_eq(now.mapped_error_bytes, 12 * MIB);
@@ -210,8 +200,7 @@ TEST(cases, what_cannot_be_looked_at_is_in_the_error)
     /* More than is looked at of one mapping. */
     fake_write(&fake, "proc/4242/maps", "10000000-200000000 rw-p 00000000 00:00 0 \n");
     fake_set_u64(&fake, "proc/4242/pagemap", 0, 0);
-    status(30, 1);
-    begin();
+    begin(30, 1);
     status(42, 1);
     read_now();
     ck_assert_uint_eq(now.mapped_error_bytes, 12 * MIB);
@@ -222,11 +211,9 @@ TEST(cases, of_a_whole_file_no_more_is_mapped_than_it_holds)
 {
     put_file();
     fake.block.mapped_bytes = MIB;
-    status(30, 1);
-    begin();
+    begin(30, 1);
     status(30, 60);
-    read_now();
-    ck_assert_uint_ge(now.mapped_bytes, FILE_MIB * MIB);
+    ck_assert_uint_ge(read_now(), FILE_MIB * MIB);
     ck_assert_uint_lt(now.mapped_bytes, (FILE_MIB + 1) * MIB);
     ck_assert_uint_eq(now.resident_bytes, now.mapped_bytes);
 }
@@ -236,16 +223,13 @@ TEST(cases, of_a_whole_file_qemus_own_memory_does_not_count)
 {
     put_file();
     fake.block.mapped_bytes = fake.block.resident_bytes = 2 * MIB;
-    status(30, 3);
-    begin();
+    begin(30, 3);
     status(20, 4);
-    read_now();
-    ck_assert_uint_eq(now.mapped_bytes, 3 * MIB);
+    ck_assert_uint_eq(read_now(), 3 * MIB);
     ck_assert_uint_ge(now.resident_bytes, FILE_MIB * MIB);
     ck_assert_uint_lt(now.resident_bytes, (FILE_MIB + 1) * MIB);
     status(60, 4);
-    read_now();
-    ck_assert_uint_eq(now.mapped_bytes, 3 * MIB);
+    ck_assert_uint_eq(read_now(), 3 * MIB);
 }
 
 /* Pages that were swapped out when the RAM was located may be back. */
@@ -254,11 +238,9 @@ TEST(cases, what_is_mapped_is_resident)
     put_file();
     fake.block.mapped_bytes = MIB;
     fake.block.swapped_bytes = 3 * MIB;
-    status(30, 1);
-    begin();
+    begin(30, 1);
     status(30, 4);
-    read_now();
-    ck_assert_uint_eq(now.mapped_bytes, 4 * MIB);
+    ck_assert_uint_eq(read_now(), 4 * MIB);
     ck_assert_uint_eq(now.resident_bytes, 4 * MIB);
 }
 
@@ -273,11 +255,9 @@ TEST(cases, of_a_file_and_anonymous_ram_each_follows_its_kind)
     fake.ram.blocks = blocks;
     fake.ram.n_blocks = 2;
     fake.ram.bytes += blocks[1].bytes;
-    status(30, 4);
-    begin();
+    begin(30, 4);
     status(35, 6);
-    read_now();
-    ck_assert_uint_eq(now.mapped_bytes, (FILE_MIB + 5) * MIB);
+    ck_assert_uint_eq(read_now(), (FILE_MIB + 5) * MIB);
 }
 
 /* A panel is read meanwhile: its pages are of no one moment. */
@@ -286,8 +266,7 @@ TEST(cases, what_moves_between_two_readings_is_in_the_error)
     struct resident_now before;
 
     fake.block.mapped_bytes = 40 * MIB;
-    status(60, 1);
-    begin();
+    begin(60, 1);
     read_now();
     before = now;
     read_again();
@@ -322,8 +301,7 @@ TEST(cases, both_settle_or_neither)
 /* A zombie has a status, but no memory. */
 TEST(cases, of_a_process_that_is_gone_nothing_is_told)
 {
-    status(30, 1);
-    begin();
+    begin(30, 1);
     fake_write(&fake, "proc/4242/status", "Name:\tqemu\nState:\tZ (zombie)\n");
     ck_assert_int_eq(resident_meter_read(&meter, &fake.root, FAKE_PID, &now), -ESRCH);
 }

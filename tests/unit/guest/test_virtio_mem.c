@@ -5,7 +5,6 @@
 #include "fixture.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MIB (UINT64_C(1) << 20)

@@ -8,9 +8,6 @@
 #include "measure/record/disturbance.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define KDAMONDS "sys/kernel/mm/damon/admin/kdamonds"

@@ -53,9 +53,10 @@ static void setup(void)
 
 FIXTURE(cases, .setup = setup);
 
-static void make(void)
+static enum guest_stats_verdict make(void)
 {
     guest_stats_make(&stats, &before, &now, &host);
+    return stats.verdict;
 }
 
 static const char *reasons(void)
@@ -191,8 +192,7 @@ TEST(cases, one_scan_counter_is_not_the_sum)
     ck_assert_str_eq(reasons(), "scanning");
     setup();
     before.report.paging.scanned_kswapd_pages = 7; /* it fell */
-    make();
-    ck_assert_int_eq(stats.verdict, VERDICT_UNKNOWN);
+    ck_assert_int_eq(make(), VERDICT_UNKNOWN);
 }
 
 /* Before Linux 5.9 only files have refaults; anonymous ones alone are no sum. */
@@ -305,8 +305,7 @@ TEST(cases, a_boast_gives_no_absurd_bound)
 
 TEST(cases, neither_paging_nor_scanning_is_below)
 {
-    make();
-    ck_assert_int_eq(stats.verdict, VERDICT_BELOW);
+    ck_assert_int_eq(make(), VERDICT_BELOW);
     ck_assert_str_eq(reasons(), "");
     ck_assert(!stats.at_least_allocation);
 }
@@ -317,22 +316,19 @@ TEST(cases, a_little_paging_is_none)
     now.report.paging.swap_in_pages = 250;
     now.report.paging.scanned_kswapd_pages = 250;
     now.report.memory_pressure.some.total_us = 100000;
-    make();
-    ck_assert_int_eq(stats.verdict, VERDICT_BELOW);
+    ck_assert_int_eq(make(), VERDICT_BELOW);
 }
 
 TEST(cases, scanning_is_near)
 {
     now.report.paging.scanned_kswapd_pages = 3000;
-    make();
-    ck_assert_int_eq(stats.verdict, VERDICT_NEAR);
+    ck_assert_int_eq(make(), VERDICT_NEAR);
     ck_assert_str_eq(reasons(), "scanning");
     now.report.paging.direct_stalls = 1;
     now.report.memory_pressure.some.total_us = 600000;
     now.report.memory.available_bytes = 20 * MIB;
     set_window(&host.window, 60, 430, 440, 450);
-    make();
-    ck_assert_int_eq(stats.verdict, VERDICT_NEAR);
+    ck_assert_int_eq(make(), VERDICT_NEAR);
     ck_assert_str_eq(reasons(), "psi-some,direct-reclaim,scanning,available,touched");
     ck_assert(!stats.at_least_allocation);
 }
@@ -344,8 +340,7 @@ TEST(cases, paging_is_above_and_at_least_what_is_touched)
     now.report.memory_pressure.some.total_us = 12000000;
     now.report.memory_pressure.full.total_us = 6000000;
     set_window(&host.window, 60, 430, 440, 450);
-    make();
-    ck_assert_int_eq(stats.verdict, VERDICT_ABOVE);
+    ck_assert_int_eq(make(), VERDICT_ABOVE);
     ck_assert_str_eq(reasons(), "swap-in,psi-full,psi-some,scanning,touched");
     ck_assert(stats.at_least_allocation);
 }
@@ -390,8 +385,7 @@ TEST(cases, paging_with_untouched_memory)
 {
     now.report.paging.swap_in_pages = 30000;
     now.report.memory_pressure.some.total_us = 12000000;
-    make();
-    ck_assert_int_eq(stats.verdict, VERDICT_ABOVE);
+    ck_assert_int_eq(make(), VERDICT_ABOVE);
     ck_assert_str_eq(reasons(), "swap-in,psi-some,untouched");
     ck_assert(!stats.at_least_allocation);
 }
@@ -400,11 +394,9 @@ TEST(cases, paging_with_untouched_memory)
 TEST(cases, swapping_in_counts_if_something_waits)
 {
     now.report.paging.swap_in_pages = 30000;
-    make();
-    ck_assert_int_eq(stats.verdict, VERDICT_BELOW);
+    ck_assert_int_eq(make(), VERDICT_BELOW);
     now.report.has_pressure = false;
-    make();
-    ck_assert_int_eq(stats.verdict, VERDICT_ABOVE);
+    ck_assert_int_eq(make(), VERDICT_ABOVE);
 }
 
 /* A large file read for the first time, or again from a cache too small: the latter hurts only if
@@ -412,11 +404,9 @@ TEST(cases, swapping_in_counts_if_something_waits)
 TEST(cases, refaults_count_if_they_hurt)
 {
     now.report.paging.refault_file_pages = 30000;
-    make();
-    ck_assert_int_eq(stats.verdict, VERDICT_BELOW);
+    ck_assert_int_eq(make(), VERDICT_BELOW);
     now.report.memory_pressure.some.total_us = 2000000;
-    make();
-    ck_assert_int_eq(stats.verdict, VERDICT_ABOVE);
+    ck_assert_int_eq(make(), VERDICT_ABOVE);
     ck_assert_str_eq(reasons(), "refaults,psi-some,untouched");
 }
 
@@ -424,8 +414,7 @@ TEST(cases, an_oom_kill_is_above)
 {
     now.report.paging.oom_kills = 1;
     now.report.paging.direct_stalls = 16;
-    make();
-    ck_assert_int_eq(stats.verdict, VERDICT_ABOVE);
+    ck_assert_int_eq(make(), VERDICT_ABOVE);
     ck_assert_str_eq(reasons(), "oom-kill,direct-reclaim,untouched");
     now.report.paging.direct_stalls = AGENT_UNKNOWN;
     make();
@@ -436,8 +425,7 @@ TEST(cases, an_oom_kill_is_above)
 TEST(cases, an_oom_kill_at_a_limit_is_not_for_want_of_memory)
 {
     now.report.paging.oom_kills = 3;
-    make();
-    ck_assert_int_eq(stats.verdict, VERDICT_BELOW);
+    ck_assert_int_eq(make(), VERDICT_BELOW);
     ck_assert_str_eq(reasons(), "oom-limit");
 }
 
@@ -449,16 +437,13 @@ TEST(cases, a_balloon_never_says_below)
     before.report.paging.swap_in_pages = 0;
     now = before;
     now.report.uptime_s = now.host_s = 130;
-    make();
-    ck_assert_int_eq(stats.verdict, VERDICT_UNKNOWN);
+    ck_assert_int_eq(make(), VERDICT_UNKNOWN);
     now.report.paging.swap_in_pages = 30000;
-    make();
-    ck_assert_int_eq(stats.verdict, VERDICT_ABOVE);
+    ck_assert_int_eq(make(), VERDICT_ABOVE);
     now.report.paging.swap_in_pages = 0;
     now.report.memory.total_bytes = 470 * MIB;
     now.report.memory.available_bytes = 10 * MIB;
-    make();
-    ck_assert_int_eq(stats.verdict, VERDICT_NEAR);
+    ck_assert_int_eq(make(), VERDICT_NEAR);
 }
 
 TEST(cases, nobody_told)

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #define PLAIN (KPF_LRU | KPF_IDLE) /* a page that takes the mark */

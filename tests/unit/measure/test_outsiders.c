@@ -12,7 +12,6 @@
 #include "measure/method/sentinels.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -212,6 +211,12 @@ static void mark(void)
     ck_assert_msg(rc == 0, "%s", error.text);
 }
 
+static void mark_and_run(void)
+{
+    mark();
+    guest_runs();
+}
+
 static struct tally collect(void)
 {
     struct tally tally;
@@ -284,8 +289,7 @@ TEST_EACH(cases, bits_that_others_take, 0, 3)
 {
     if (_i)
         KEEPING_FLAGS[_i - 1]();
-    mark();
-    guest_runs();
+    mark_and_run();
     take_bits();
 
     struct tally tally = collect();
@@ -355,8 +359,7 @@ TEST_EACH(cases, memory_that_others_read, 0, 2)
 {
     if (_i)
         turn_mglru_on();
-    mark();
-    guest_runs();
+    mark_and_run();
     read_by_others(N_PAGES / 2, N_PAGES / 2);
 
     struct tally tally = collect();
@@ -376,8 +379,7 @@ TEST(cases, the_zero_page_tells_nothing)
     for (uint64_t page = N_PAGES / 2; page < N_PAGES; page++)
         fake_map(&fake, page, zero, KPF_ZERO_PAGE | KPF_REFERENCED);
     write_smaps();
-    mark();
-    guest_runs();
+    mark_and_run();
 
     struct tally tally = collect();
 
@@ -392,8 +394,7 @@ TEST(cases, first_mappings_are_counted_by_faults)
     unmap(N_PAGES / 2, N_PAGES / 2);
     write_faults(1000, 10);
 
-    mark();
-    guest_runs();
+    mark_and_run();
     for (uint64_t page = N_PAGES / 2; page < N_PAGES; page += 4 * AROUND)
         fault_at(page);
 
@@ -427,8 +428,7 @@ static void have_half(void)
 TEST(cases, new_pages_count_in_full)
 {
     have_half();
-    mark();
-    guest_runs();
+    mark_and_run();
     fault_at(N_PAGES / 2);
     write_faults(1000 + AROUND - 1, 11);
 
@@ -444,8 +444,7 @@ TEST(cases, new_pages_that_others_put_into_the_file)
     const uint64_t faults = 3;
 
     have_half();
-    mark();
-    guest_runs();
+    mark_and_run();
     for (uint64_t k = 0; k < faults; k++)
         fault_at(N_PAGES / 2 + 2 * k * AROUND);
     write_faults(1000 + faults, 10);
@@ -463,8 +462,7 @@ TEST_EACH(cases, pages_that_others_map_for_qemu, 0, 2)
     have_half();
     if (_i == 0)
         make_shared();
-    mark();
-    guest_runs();
+    mark_and_run();
     for (uint64_t k = 0; k < 3; k++)
         fault_at(N_PAGES / 2 + 2 * k * AROUND);
     write_faults(1002, 10);
@@ -525,8 +523,7 @@ TEST_EACH(cases, pages_that_others_take_away, 0, 2)
 TEST(cases, new_pages_of_a_folio_count_in_full)
 {
     have_half();
-    mark();
-    guest_runs();
+    mark_and_run();
     fault_at(N_PAGES / 2);
     for (uint64_t page = N_PAGES / 2; page < N_PAGES / 2 + AROUND; page++)
         set_flags(page, KPF_LRU | (PFN(page) % AROUND ? KPF_COMPOUND_TAIL : KPF_COMPOUND_HEAD));
@@ -540,8 +537,7 @@ TEST(cases, new_pages_of_a_folio_count_in_full)
 TEST(cases, pages_that_others_unmap)
 {
     make_shared();
-    mark();
-    guest_runs();
+    mark_and_run();
     unmap(0, N_PAGES);
     fault_at(0);
 
@@ -559,8 +555,7 @@ TEST(cases, a_file_that_cannot_be_opened)
     fake.block.shared = true;
     unmap(N_PAGES / 2, N_PAGES / 2);
 
-    mark();
-    guest_runs();
+    mark_and_run();
     fault_at(N_PAGES / 2);
     unmap(N_PAGES / 4, AROUND); /* by a balloon, perhaps */
 
@@ -573,8 +568,7 @@ TEST(cases, a_file_that_cannot_be_opened)
 /* Pages that move to other frames, as by compaction, tell nothing, nor do those that leave. */
 TEST(cases, pages_that_move_or_leave)
 {
-    mark();
-    guest_runs();
+    mark_and_run();
     for (uint64_t page = 0; page < N_PAGES; page++)
         fake_map(&fake, page, PFN(page) + N_PAGES, KPF_LRU);
     for (uint64_t page = N_PAGES / 2; page < N_PAGES; page++)

@@ -7,7 +7,6 @@
 #include "unit.h"
 
 #include <errno.h>
-#include <string.h>
 
 #define PAGES 1024
 #define PAGE 4096ULL
@@ -52,9 +51,11 @@ static void begin(void)
     ck_assert_str_eq(written, "4");
 }
 
-static void collect(void)
+/* Returns what was touched. */
+static uint64_t collect(void)
 {
     ck_assert_msg(method_soft_dirty.collect(state, &tally, &error) == 0, "%s", error.text);
+    return tally.touched_bytes;
 }
 
 TEST(cases, counts_what_was_written)
@@ -62,14 +63,12 @@ TEST(cases, counts_what_was_written)
     entry(90, WRITTEN); /* from before the marking: the kernel would have cleared it */
     begin();
     entry(90, PAGEMAP_PRESENT);
-    collect();
-    ck_assert_uint_eq(tally.touched_bytes, 0);
+    ck_assert_uint_eq(collect(), 0);
     ck_assert_uint_eq(tally.resident_bytes, 100 * PAGE);
     for (uint64_t page = 10; page < 30; page++)
         entry(page, WRITTEN);
     entry(200, WRITTEN); /* absent before */
-    collect();
-    ck_assert_uint_eq(tally.touched_bytes, 21 * PAGE);
+    ck_assert_uint_eq(collect(), 21 * PAGE);
     ck_assert_uint_eq(tally.resident_bytes, 101 * PAGE);
     ck_assert_uint_eq(tally.doubts, 0);
 }
@@ -85,8 +84,7 @@ TEST(cases, memory_that_leaves)
     entry(50, PAGEMAP_SWAPPED | PAGEMAP_SOFT_DIRTY);
     entry(51, PAGEMAP_SWAPPED);
     entry(1, 0);
-    collect();
-    ck_assert_uint_eq(tally.touched_bytes, 8 * PAGE);
+    ck_assert_uint_eq(collect(), 8 * PAGE);
     ck_assert_uint_eq(tally.gone_bytes, PAGE);
     ck_assert_uint_eq(tally.swapped_pages, 1);
     ck_assert_uint_eq(tally.doubts, 0);
@@ -100,8 +98,7 @@ TEST(cases, others_take_bits)
     collect();
     ck_assert_uint_eq(tally.doubts, 0);
     entry(3, PAGEMAP_PRESENT);
-    collect();
-    ck_assert_uint_eq(tally.touched_bytes, 8 * PAGE);
+    ck_assert_uint_eq(collect(), 8 * PAGE);
     ck_assert_uint_eq(tally.doubts, DOUBT_BITS_TAKEN);
     ck_assert_uint_eq(tally.hidden_units, HIDDEN_ANY);
     entry(3, WRITTEN);
@@ -118,8 +115,7 @@ TEST(cases, merged_pages_are_in_the_upper_bound)
     collect();
     entry(3, PAGEMAP_PRESENT);
     fake_write(&fake, "proc/4242/ksm_merging_pages", "7\n");
-    collect();
-    ck_assert_uint_eq(tally.touched_bytes, PAGE);
+    ck_assert_uint_eq(collect(), PAGE);
     ck_assert_uint_eq(tally.missed_bytes, 2 * PAGE);
     ck_assert_uint_eq(tally.doubts, 0);
 }
@@ -134,8 +130,7 @@ TEST(cases, merged_pages_that_others_hide)
     entry(4, WRITTEN); /* merged before it is seen */
     entry(4, PAGEMAP_PRESENT);
     fake_write(&fake, "proc/vmstat", "cow_ksm 11\n");
-    collect();
-    ck_assert_uint_eq(tally.touched_bytes, PAGE);
+    ck_assert_uint_eq(collect(), PAGE);
     ck_assert_uint_eq(tally.missed_bytes, PAGE);
     ck_assert_uint_eq(tally.doubts, 0);
 }
@@ -146,15 +141,13 @@ TEST(cases, pages_of_a_file_that_leave)
     fake.block.shared = true;
     begin();
     entry(3, WRITTEN);
-    collect();
-    ck_assert_uint_eq(tally.touched_bytes, PAGE);
+    ck_assert_uint_eq(collect(), PAGE);
     ck_assert_uint_eq(tally.doubts, 0);
     entry(3, 0);
     collect();
     ck_assert_uint_eq(tally.doubts, DOUBT_BITS_TAKEN);
     entry(3, PAGEMAP_PRESENT); /* read */
-    collect();
-    ck_assert_uint_eq(tally.touched_bytes, PAGE);
+    ck_assert_uint_eq(collect(), PAGE);
     ck_assert_uint_eq(tally.doubts, DOUBT_BITS_TAKEN);
     ck_assert_uint_eq(tally.hidden_units, HIDDEN_ANY);
 }
@@ -168,8 +161,7 @@ TEST(cases, shared_memory_that_is_discarded)
     entry(4, WRITTEN);
     collect();
     entry(3, 0);
-    collect();
-    ck_assert_uint_eq(tally.touched_bytes, PAGE);
+    ck_assert_uint_eq(collect(), PAGE);
     ck_assert_uint_eq(tally.gone_bytes, PAGE);
     ck_assert_uint_eq(tally.doubts, 0);
 }
@@ -192,7 +184,6 @@ TEST(cases, hugetlb_keeps_its_bits)
     ck_assert_error(method_soft_dirty.probe(&fake.target, &error), -ENOTSUP, "hugetlb");
     entry(3, WRITTEN);
     begin();
-    collect();
-    ck_assert_uint_eq(tally.touched_bytes, 0);
+    ck_assert_uint_eq(collect(), 0);
     ck_assert_uint_eq(tally.unmeasurable_bytes, 100 * PAGE);
 }

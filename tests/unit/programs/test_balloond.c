@@ -842,6 +842,13 @@ static void appear(int domain_id, uint64_t current_bytes)
                                    .members = {.members = &one, .guests = &one_guest, .n = 1}};
 }
 
+/* Such a guest appears, and a controller that starts looks whose its balloon is. */
+static void adopt(int domain_id, uint64_t current_bytes)
+{
+    appear(domain_id, current_bytes);
+    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+}
+
 /* The domain's metadata. */
 static struct domain_mark marked;
 static int mark_rc;
@@ -882,14 +889,12 @@ static void own_now(void)
 TEST(all, a_balloon_is_adopted_with_what_was_learned)
 {
     own_now();
-    appear(7, 1000 * MIB); /* on its way to 900 */
-    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    adopt(7, 1000 * MIB); /* on its way to 900 */
     ck_assert_uint_eq(one_guest.state.before_bytes, 4096 * MIB);
     ck_assert_uint_eq(one_guest.state.pace.panic_bytes, 800 * MIB);
     ck_assert(one_guest.state.moving);
     ck_assert_int_eq(adoption_count(&controller, &error), 1);
-    appear(8, 900 * MIB); /* saved and restored */
-    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    adopt(8, 900 * MIB); /* saved and restored */
     ck_assert_uint_eq(one_guest.state.before_bytes, 4096 * MIB);
     own_now();
     appear(8, 1000 * MIB); /* likewise, on its way to 900 */
@@ -897,8 +902,7 @@ TEST(all, a_balloon_is_adopted_with_what_was_learned)
     ck_assert_int_eq(adoption_run(&controller, &error), 0);
     ck_assert_uint_eq(one_guest.state.before_bytes, 4096 * MIB);
     ck_assert(one_guest.state.moving);
-    appear(8, 1000 * MIB); /* and the row has its new id */
-    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    adopt(8, 1000 * MIB); /* and the row has its new id */
     ck_assert_uint_eq(one_guest.state.before_bytes, 4096 * MIB);
 }
 
@@ -906,16 +910,14 @@ TEST(all, a_balloon_is_adopted_with_what_was_learned)
 TEST(all, a_guest_from_another_host_is_adopted_by_its_mark)
 {
     marked = (struct domain_mark){.before_bytes = 4096 * MIB, .set_bytes = 900 * MIB};
-    appear(3, 900 * MIB);
-    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    adopt(3, 900 * MIB);
     ck_assert_uint_eq(one_guest.state.before_bytes, 4096 * MIB);
     ck_assert_int_eq(adoption_count(&controller, &error), 1); /* the journal knows it now */
 
     /* An earlier row of it, from before it went there. */
     own_now();
     marked = (struct domain_mark){.before_bytes = 4000 * MIB, .set_bytes = 700 * MIB};
-    appear(9, 700 * MIB);
-    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    adopt(9, 700 * MIB);
     ck_assert_uint_eq(one_guest.state.before_bytes, 4000 * MIB);
 
     one_guest.action = CONTROL_RESTORE;
@@ -928,19 +930,16 @@ TEST(all, a_guest_from_another_host_is_adopted_by_its_mark)
 TEST(all, a_mark_that_does_not_fit_is_removed)
 {
     marked = (struct domain_mark){.before_bytes = 4096 * MIB, .set_bytes = 900 * MIB};
-    appear(3, 1000 * MIB);
-    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    adopt(3, 1000 * MIB);
     ck_assert_uint_eq(one_guest.state.before_bytes, 0);
     ck_assert_uint_eq(marked.before_bytes, 0);
     ck_assert_int_eq(adoption_count(&controller, &error), 0);
     marked = (struct domain_mark){.before_bytes = UINT64_MAX, .set_bytes = 1000 * MIB};
-    appear(3, 1000 * MIB);
-    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    adopt(3, 1000 * MIB);
     ck_assert_uint_eq(one_guest.state.before_bytes, 0);
     ck_assert_uint_eq(marked.before_bytes, 0);
     mark_rc = -EIO;
-    appear(4, 1000 * MIB);
-    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    adopt(4, 1000 * MIB);
     mark_rc = 0;
 }
 
@@ -982,13 +981,11 @@ TEST(all, a_mark_that_cannot_be_read_is_read_again)
 TEST(all, of_another_run_only_what_was_learned_is_left)
 {
     own_now();
-    appear(8, 4096 * MIB);
-    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    adopt(8, 4096 * MIB);
     ck_assert_uint_eq(one_guest.state.before_bytes, 0);
     ck_assert_uint_eq(one_guest.state.pace.panic_bytes, 800 * MIB);
     ck_assert_int_eq(adoption_count(&controller, &error), 0); /* nothing to release, ever */
-    appear(9, 900 * MIB);
-    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    adopt(9, 900 * MIB);
     ck_assert_uint_eq(one_guest.state.before_bytes, 0);
     ck_assert_uint_eq(one_guest.state.pace.panic_bytes, 800 * MIB);
 }
@@ -1006,8 +1003,7 @@ TEST(all, what_is_being_restored_is_not_what_it_has)
     ck_assert_int_eq(adoption_restored(&controller, 0, &error), 0);
     ck_assert(!one.owned); /* another guest that fails has it set no second time */
     ck_assert_int_eq(adoption_count(&controller, &error), 0); /* nothing is left to be set */
-    appear(7, 3000 * MIB);
-    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    adopt(7, 3000 * MIB);
     ck_assert_uint_eq(one_guest.state.before_bytes, 4096 * MIB);
     ck_assert_uint_eq(one_guest.state.set_bytes, 4096 * MIB);
     ck_assert(one_guest.state.moving);
@@ -1017,18 +1013,15 @@ TEST(all, what_is_being_restored_is_not_what_it_has)
     journal_boot_id(row.boot_id);
     journal_balloon_restored(&row, 4096 * MIB, balloond_wall_s());
     ck_assert_int_eq(journal_own(journal, &row, &error), 0);
-    appear(7, 4096 * MIB);
-    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    adopt(7, 4096 * MIB);
     ck_assert_uint_eq(one_guest.state.before_bytes, 0);
-    appear(7, 3000 * MIB);
-    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    adopt(7, 3000 * MIB);
     ck_assert_uint_eq(one_guest.state.before_bytes, 0);
 
     /* So long ago that it is another's. */
     journal_balloon_restored(&row, 4096 * MIB, balloond_wall_s() - JOURNAL_RESTORE_S - 1);
     ck_assert_int_eq(journal_own(journal, &row, &error), 0);
-    appear(7, 3000 * MIB);
-    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    adopt(7, 3000 * MIB);
     ck_assert_uint_eq(one_guest.state.before_bytes, 0);
     row.panic_bytes = 0;
     ck_assert_int_eq(journal_own(journal, &row, &error), 0);
@@ -1048,13 +1041,11 @@ TEST_EACH(all, a_clock_that_was_set_does_not_age_a_panic, 0, 4)
     row.panic_s = balloond_wall_s() - set_s[_i];
     row.set_bytes = 3000 * MIB;
     ck_assert_int_eq(journal_own(journal, &row, &error), 0);
-    appear(7, 3000 * MIB);
-    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    adopt(7, 3000 * MIB);
     ck_assert_double_eq_tol(balloond_now_s() - one_guest.state.pace.panic_at_s, age_s, 60);
     row.boot_id[0]++; /* another boot */
     ck_assert_int_eq(journal_own(journal, &row, &error), 0);
-    appear(7, 3000 * MIB);
-    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    adopt(7, 3000 * MIB);
     ck_assert_double_eq_tol(balloond_now_s() - one_guest.state.pace.panic_at_s, fmax(set_s[_i], 0),
                             60);
 }

@@ -4,8 +4,6 @@
 
 #include "fixture.h"
 
-#include <string.h>
-
 FIXTURE(cases, .timeout_s = 120);
 
 static void start_measuring(int n, double period_s, double writes_s)

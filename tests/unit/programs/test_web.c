@@ -11,7 +11,6 @@
 #include "fixture.h"
 #include "virtual_clock.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <jansson.h>
 #include <netinet/in.h>

@@ -44,19 +44,20 @@ static void add_event(const char *uuid, enum event_kind kind, double at_s)
     ck_assert_msg(store_add_event(store, &event, &error) == 0, "%s", error.text);
 }
 
-static void read_at(double now_s)
+/* Returns the number of guests. */
+static size_t read_at(double now_s)
 {
     cleanup_store struct store *reader = NULL;
 
     planning_free(&planning);
     ck_assert_msg(history_open(kept.path, &reader, &error) == 0, "%s", error.text);
     ck_assert_msg(planning_read(reader, now_s, 60, &planning, &error) == 0, "%s", error.text);
+    return planning.n;
 }
 
 static double need_at(double now_s)
 {
-    read_at(now_s);
-    ck_assert_uint_eq(planning.n, 1);
+    ck_assert_uint_eq(read_at(now_s), 1);
     return planning.guests[0].need_bytes;
 }
 
@@ -97,12 +98,10 @@ TEST(cases, also_for_hours)
 
     ck_assert_msg(store_add(store, &entry, 1, &error) == 0, "%s", error.text);
     add("often", UUID_2, T0 + 3 * HOUR_S + 5, 100);
-    read_at(T0 + 3 * HOUR_S + 60);
-    ck_assert_uint_eq(planning.n, 2);
+    ck_assert_uint_eq(read_at(T0 + 3 * HOUR_S + 60), 2);
     ck_assert_double_eq(planning.guests[0].need_bytes, NEED(100));
     add("often", UUID_2, T0 + 5 * HOUR_S + 5, 100);
-    read_at(T0 + 5 * HOUR_S + 60);
-    ck_assert_uint_eq(planning.n, 1);
+    ck_assert_uint_eq(read_at(T0 + 5 * HOUR_S + 60), 1);
 }
 
 TEST(cases, a_size_is_of_the_last_whole_hour)
@@ -123,8 +122,7 @@ TEST(cases, a_suspended_guest_is_there_and_one_that_ended_is_not)
     add("web1", UUID_1, T0 + 5, 100);
     add("web2", UUID_2, T0 + 5, 100);
     add_event(UUID_1, EVENT_SUSPEND, T0 + 6);
-    read_at(T0 + 60);
-    ck_assert_uint_eq(planning.n, 2);
+    ck_assert_uint_eq(read_at(T0 + 60), 2);
     ck_assert_str_eq(planning.host, "testhost");
     ck_assert_str_eq(planning.guests[0].state, "suspended");
     ck_assert_ptr_null(planning.guests[1].state);
@@ -132,12 +130,10 @@ TEST(cases, a_suspended_guest_is_there_and_one_that_ended_is_not)
     read_at(T0 + 60);
     ck_assert_ptr_null(planning.guests[0].state);
     add_event(UUID_2, EVENT_END, T0 + 8);
-    read_at(T0 + 60);
-    ck_assert_uint_eq(planning.n, 1);
+    ck_assert_uint_eq(read_at(T0 + 60), 1);
     ck_assert_str_eq(planning.guests[0].name, "web1");
     add_event(UUID_1, EVENT_END, T0 + 8);
-    read_at(T0 + 60);
-    ck_assert_uint_eq(planning.n, 0);
+    ck_assert_uint_eq(read_at(T0 + 60), 0);
     ck_assert_str_eq(planning.host, "testhost");
 }
 
@@ -146,11 +142,9 @@ TEST(cases, one_without_records_while_others_have_some_is_gone)
 {
     add("web1", UUID_1, T0 + 5, 100);
     add("web2", UUID_2, T0 + HOUR_S, 100);
-    read_at(T0 + HOUR_S);
-    ck_assert_uint_eq(planning.n, 2);
+    ck_assert_uint_eq(read_at(T0 + HOUR_S), 2);
     add("web2", UUID_2, T0 + HOUR_S + 60, 100);
-    read_at(T0 + HOUR_S + 60);
-    ck_assert_uint_eq(planning.n, 1);
+    ck_assert_uint_eq(read_at(T0 + HOUR_S + 60), 1);
     ck_assert_str_eq(planning.guests[0].name, "web2");
 }
 

@@ -248,12 +248,20 @@ TEST(cases, guests_are_filtered)
     rows_free(&all);
 }
 
+/* A cell of the first row. */
+static const char *cell(const struct layout *layout, enum column column)
+{
+    static char text[64];
+
+    layout_cell(layout, column, &rows.at[0], NOW, text, sizeof(text));
+    return text;
+}
+
 TEST(cases, the_guests_word)
 {
     struct layout layout;
     struct guest_stats *stats;
     char lines[GUEST_STATS_LINES][GUEST_STATS_LINE];
-    char text[64];
 
     put("web1", "1", 100, 42, 3);
     stats = &rows.at[0].record.sample.guest;
@@ -262,8 +270,7 @@ TEST(cases, the_guests_word)
     ck_assert_uint_eq(guest_stats_lines(lines, stats), 1);
     ck_assert_str_eq(lines[0], "the guest says nothing: no port");
     layout_make(&layout, &rows, &none, 300);
-    layout_cell(&layout, COLUMN_AVAIL, &rows.at[0], NOW, text, sizeof(text));
-    ck_assert_str_eq(text, "-");
+    ck_assert_str_eq(cell(&layout, COLUMN_AVAIL), "-");
     stats->source = GUEST_STATS_AGENT;
     stats->total_bytes = 470 * MIB;
     stats->available_bytes = 64 * MIB;
@@ -275,10 +282,8 @@ TEST(cases, the_guests_word)
     stats->reasons = REASON_SWAP_IN | REASON_PSI_SOME;
     stats->consistency = 0.75;
     stats->inconsistencies = INCONSISTENT_USED;
-    layout_cell(&layout, COLUMN_AVAIL, &rows.at[0], NOW, text, sizeof(text));
-    ck_assert_str_eq(text, "64.0 MiB");
-    layout_cell(&layout, COLUMN_NEEDS, &rows.at[0], NOW, text, sizeof(text));
-    ck_assert_str_eq(text, "above");
+    ck_assert_str_eq(cell(&layout, COLUMN_AVAIL), "64.0 MiB");
+    ck_assert_str_eq(cell(&layout, COLUMN_NEEDS), "above");
     ck_assert_uint_eq(guest_stats_lines(lines, stats), 6);
     ck_assert_str_eq(lines[0],
                      "the guest says (agent): 406.0 MiB used, 64.0 MiB available of 470.0 MiB");
@@ -287,8 +292,7 @@ TEST(cases, the_guests_word)
     ck_assert_str_eq(lines[4], "  its working set is above its memory (swap-in,psi-some)");
     ck_assert_str_eq(lines[5], "  agrees with what the host sees: 75.0% (not with: used)");
     stats->at_least_allocation = true;
-    layout_cell(&layout, COLUMN_NEEDS, &rows.at[0], NOW, text, sizeof(text));
-    ck_assert_str_eq(text, ">= RAM");
+    ck_assert_str_eq(cell(&layout, COLUMN_NEEDS), ">= RAM");
 }
 
 TEST(cases, cells_and_headings)
@@ -300,17 +304,12 @@ TEST(cases, cells_and_headings)
     layout_make(&layout, &rows, &none, 200);
     layout_heading(&layout, COLUMN_WSS_3, text, sizeof(text));
     ck_assert_str_eq(text, "WSS 10m");
-    layout_cell(&layout, COLUMN_WSS_3, &rows.at[0], NOW, text, sizeof(text));
-    ck_assert_str_eq(text, "200.0 MiB");
-    layout_cell(&layout, COLUMN_HALF, &rows.at[0], NOW, text, sizeof(text));
-    ck_assert_str_eq(text, "2.0 MiB");
-    layout_cell(&layout, COLUMN_SHARE, &rows.at[0], NOW, text, sizeof(text));
-    ck_assert_str_eq(text, "9.8%");
-    layout_cell(&layout, COLUMN_AGE, &rows.at[0], NOW, text, sizeof(text));
-    ck_assert_str_eq(text, "42s");
+    ck_assert_str_eq(cell(&layout, COLUMN_WSS_3), "200.0 MiB");
+    ck_assert_str_eq(cell(&layout, COLUMN_HALF), "2.0 MiB");
+    ck_assert_str_eq(cell(&layout, COLUMN_SHARE), "9.8%");
+    ck_assert_str_eq(cell(&layout, COLUMN_AGE), "42s");
     rows.at[0].record.sample.n_windows = 1; /* this one has not been watched for long */
-    layout_cell(&layout, COLUMN_WSS_3, &rows.at[0], NOW, text, sizeof(text));
-    ck_assert_str_eq(text, "-");
+    ck_assert_str_eq(cell(&layout, COLUMN_WSS_3), "-");
 }
 
 TEST(cases, a_line_of_values)
