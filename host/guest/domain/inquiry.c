@@ -80,7 +80,8 @@ static int wait_for(struct asking *asking)
 
     HOLD(&asking->mutex);
     while (!asking->done && rc == 0) {
-        cond_wait_until(&asking->changed, &asking->mutex, cond_in_s(CHECK_S));
+        cond_wait_until(&asking->changed, &asking->mutex,
+                        inquiry->interrupted ? cond_in_s(CHECK_S) : asking->until_ns);
         if (!asking->done && is_interrupted(inquiry))
             rc = -EINTR;
         else if (!asking->done && clock_ns() >= asking->until_ns)
