@@ -68,12 +68,9 @@ char *guest_stats_verdict_text(char *text, size_t size, const struct guest_stats
 /* "12.0 KiB/s"; "-" */
 static char *rate_text(char *text, size_t size, double bytes_s)
 {
-    char bytes[32];
-
     if (isfinite(bytes_s))
         snprintf(text, size, "%s/s",
-                 show_bytes(bytes, sizeof(bytes),
-                            bytes_s < 0x1p63 ? (uint64_t)bytes_s : (uint64_t)1 << 63));
+                 BYTES_TEXT(bytes_s < 0x1p63 ? (uint64_t)bytes_s : (uint64_t)1 << 63));
     else
         snprintf(text, size, "-");
     return text;

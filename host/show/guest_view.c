@@ -75,12 +75,12 @@ static void add_balloon(struct table *table, const struct guest_view *view)
 /* Adds the working set that the agent found by clearing the guest's own referenced bits. */
 static void add_working_set(struct table *table, const struct agent_working_set *own, uint64_t ram)
 {
-    char what[96], window[32], age[48] = "", span[32];
+    char what[96], window[32], age[48] = "";
 
     if (isnan(own->window_s))
         return;
     if (own->age_s >= 1)
-        snprintf(age, sizeof(age), ", %s ago", show_seconds(span, sizeof(span), own->age_s));
+        snprintf(age, sizeof(age), ", %s ago", SECONDS_TEXT(own->age_s));
     show_seconds(window, sizeof(window), own->window_s);
     snprintf(what, sizeof(what), "touched in %s%s, anonymous", window, age);
     memory_row(table, "guest", what, own->anon_bytes, ram);
@@ -129,30 +129,38 @@ static void print_memory(const struct guest_view *view)
     table_free(table);
 }
 
+/* Prints a table below others. */
+static void end_table(struct table *table)
+{
+    note("\n");
+    table_print(table, true);
+    table_free(table);
+}
+
 /* --- pressure --------------------------------------------------------------------------------- */
 
-static const char *percent(char *text, size_t size, double value)
+static const char *percent(char text[UNITS_TEXT], double value)
 {
     if (isfinite(value))
-        snprintf(text, size, "%.2f%%", value);
+        snprintf(text, UNITS_TEXT, "%.2f%%", value);
     else
-        snprintf(text, size, "-");
+        snprintf(text, UNITS_TEXT, "-");
     return text;
 }
 
 static void pressure_row(struct table *table, const char *resource, const char *kind,
                          const struct agent_stalled *stalled)
 {
-    char avg10[16], avg60[16], avg300[16], total[32] = "-";
+    char total[32] = "-";
 
     if (isnan(stalled->avg10) && stalled->total_us == AGENT_UNKNOWN)
         return;
     if (stalled->total_us != AGENT_UNKNOWN)
         snprintf(total, sizeof(total), "%.2fs", (double)stalled->total_us / 1e6);
-    table_row(table, (const char *const[]){
-                         "guest", resource, kind, percent(avg10, sizeof(avg10), stalled->avg10),
-                         percent(avg60, sizeof(avg60), stalled->avg60),
-                         percent(avg300, sizeof(avg300), stalled->avg300), total});
+    table_row(table,
+              (const char *const[]){"guest", resource, kind, percent(UNITS_BUFFER, stalled->avg10),
+                                    percent(UNITS_BUFFER, stalled->avg60),
+                                    percent(UNITS_BUFFER, stalled->avg300), total});
 }
 
 static void add_pressure(struct table *table, const char *resource,
@@ -183,9 +191,7 @@ static void print_pressure(const struct agent_report *report)
     add_pressure(table, "memory", &report->memory_pressure);
     add_pressure(table, "io", &report->io_pressure);
     add_pressure(table, "cpu", &report->cpu_pressure);
-    note("\n");
-    table_print(table, true);
-    table_free(table);
+    end_table(table);
 }
 
 /* --- paging ----------------------------------------------------------------------------------- */
@@ -268,9 +274,7 @@ static void print_paging(const struct guest_view *view)
     if (!table)
         return;
     add_rates(table, &now->paging, over ? &view->before->paging : &at_boot, page, seconds);
-    note("\n");
-    table_print(table, true);
-    table_free(table);
+    end_table(table);
 }
 
 /* --- processes -------------------------------------------------------------------------------- */
@@ -290,23 +294,18 @@ static void print_processes(const struct agent_top *top)
 
     for (size_t i = 0; table && i < top->n; i++) {
         const struct agent_process *p = &top->process[i];
-        char pid[24] = "-", pss[32], rss[32], swap[32], referenced[32];
+        char pid[24] = "-";
 
         if (p->pid != AGENT_UNKNOWN)
             snprintf(pid, sizeof(pid), "%llu", (unsigned long long)p->pid);
-        table_row(table,
-                  (const char *const[]){
-                      "guest", pid, guest_stats_bytes_text(pss, sizeof(pss), p->pss_bytes),
-                      guest_stats_bytes_text(rss, sizeof(rss), p->rss_bytes),
-                      guest_stats_bytes_text(swap, sizeof(swap), p->swap_bytes),
-                      guest_stats_bytes_text(referenced, sizeof(referenced), p->referenced_bytes),
-                      p->name});
+        table_row(table, (const char *const[]){"guest", pid, GUEST_STATS_BYTES(p->pss_bytes),
+                                               GUEST_STATS_BYTES(p->rss_bytes),
+                                               GUEST_STATS_BYTES(p->swap_bytes),
+                                               GUEST_STATS_BYTES(p->referenced_bytes), p->name});
     }
     if (!table)
         return;
-    note("\n");
-    table_print(table, true);
-    table_free(table);
+    end_table(table);
 }
 
 static void print_unseen(const struct agent_report *report)

@@ -15,7 +15,6 @@
 static void say_stale(const struct plan_voice *voice, const struct plan_fleet *fleet)
 {
     size_t n = 0;
-    char time[40];
 
     for (size_t h = 0; h < fleet->n_hosts; h++) {
         if (!fleet->hosts[h].stale || n++ >= NAMED)
@@ -23,7 +22,7 @@ static void say_stale(const struct plan_voice *voice, const struct plan_fleet *f
         fputs(voice->begin, voice->out);
         voice->name(voice->out, fleet->hosts[h].name);
         fprintf(voice->out, ": no record since %s: nothing is moved from or to it.%s",
-                show_time(time, sizeof(time), fleet->hosts[h].last_s, 0), voice->end);
+                TIME_TEXT(fleet->hosts[h].last_s, 0), voice->end);
     }
     if (n > NAMED)
         plan_say(voice, "%zu more hosts are stale, without records of late.", n - NAMED);
@@ -53,7 +52,6 @@ static void say_past(const struct plan_voice *voice, const struct plan_shown *sh
 {
     const struct plan_fleet *fleet = shown->fleet;
     size_t n = 0;
-    char size[32];
 
     for (size_t h = 0; h < fleet->n_hosts; h++) {
         const struct plan_past *past = &fleet->past[h];
@@ -65,7 +63,7 @@ static void say_past(const struct plan_voice *voice, const struct plan_shown *sh
         voice->name(voice->out, fleet->hosts[h].name);
         fprintf(voice->out, ": %zu guest%s that ha%s ended needed up to %s here, %s",
                 past->n_guests, plural((double)past->n_guests), past->n_guests == 1 ? "s" : "ve",
-                show_bytes(size, sizeof(size), (uint64_t)past->max_bytes),
+                BYTES_TEXT((uint64_t)past->max_bytes),
                 past->left_out ? "which is not planned for (--running-only)"
                                : "which is planned for");
         if (at != h) {
@@ -211,7 +209,6 @@ static void say_assumed(const struct plan_voice *voice, const struct plan_fleet 
 {
     double bytes = 0;
     size_t n = 0;
-    char text[32];
 
     for (size_t g = 0; g < fleet->n_guests; g++)
         if (fleet->guests[g].unmeasured) {
@@ -222,7 +219,7 @@ static void say_assumed(const struct plan_voice *voice, const struct plan_fleet 
         plan_say(
             voice,
             "Not measured: %zu guest%s. All that is resident of them, up to %s, counts as needed.",
-            n, plural((double)n), show_bytes(text, sizeof(text), (uint64_t)bytes));
+            n, plural((double)n), BYTES_TEXT((uint64_t)bytes));
 }
 
 /* Returns the mean missed share of hosts with guests. */

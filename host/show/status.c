@@ -174,12 +174,11 @@ static void add_column(struct grid *grid, size_t c, bool asked)
 {
     const double window_s = window_of(&grid->windows, columns[c].when);
     struct sheet_column *column = &grid->columns[grid->n];
-    char window[24];
 
     *column = columns[c].column;
     if (window_s > 0 && strncmp(column->key, "wss", 3) == 0) {
         snprintf(grid->names[grid->n], sizeof(grid->names[0]), "WSS %s",
-                 show_seconds_short(window, sizeof(window), window_s));
+                 SECONDS_SHORT_TEXT(window_s));
         column->head.name = grid->names[grid->n];
     }
     if (asked) {
@@ -284,12 +283,9 @@ static void fill_name(struct sheet *sheet, const struct status_guest *guest)
 
 static void fill_age(struct sheet *sheet, const struct status_guest *guest)
 {
-    char text[32];
-
     fill_seconds(sheet, "age_seconds", guest->has_record ? guest->age_s : -1);
     if (guest->has_record)
-        sheet_cell(sheet, "age_seconds", "%s",
-                   show_seconds(text, sizeof(text), (double)(long)guest->age_s));
+        sheet_cell(sheet, "age_seconds", "%s", SECONDS_TEXT((double)(long)guest->age_s));
 }
 
 static void fill_guest(struct sheet *sheet, const struct windows *windows,
@@ -413,15 +409,13 @@ static void print_daemon(const struct status *status)
 {
     const struct status_daemon *daemon = &status->daemon;
     const bool colour = table_colours();
-    char text[32];
 
     if (!daemon->pid || !daemon->writes) {
         note("%svmwssd %s%s", colour ? RED : "",
              daemon->pid ? "is running, but does not write this history" : "is not running",
              colour ? PLAIN : "");
     } else {
-        note("vmwssd has been running for %s",
-             show_seconds(text, sizeof(text), (double)(long)daemon->age_s));
+        note("vmwssd has been running for %s", SECONDS_TEXT((double)(long)daemon->age_s));
         if (daemon->cpu_s >= 0 && daemon->age_s > 0)
             note(", at %.2f%% of a core", 100 * daemon->cpu_s / daemon->age_s);
         if (daemon->budget > 0)
@@ -429,7 +423,7 @@ static void print_daemon(const struct status *status)
     }
     if (status->newest_s > 0)
         note("; newest record %s ago",
-             show_seconds(text, sizeof(text), (double)(long)(status->now_s - status->newest_s)));
+             SECONDS_TEXT((double)(long)(status->now_s - status->newest_s)));
     note("\n");
     if (*status->no_history)
         note("%shistory: %s%s\n", colour ? RED : "", status->no_history, colour ? PLAIN : "");

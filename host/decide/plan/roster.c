@@ -218,12 +218,8 @@ static void merge_host(struct roster *roster, const struct plan_reading *reading
 
 bool roster_has_changed(const struct roster_range *range, char text[ROSTER_RANGE_MAX])
 {
-    char least[32];
-    char most[32];
-
-    snprintf(text, ROSTER_RANGE_MAX, "%s to %s",
-             show_bytes(least, sizeof(least), range->least_bytes),
-             show_bytes(most, sizeof(most), range->most_bytes));
+    snprintf(text, ROSTER_RANGE_MAX, "%s to %s", BYTES_TEXT(range->least_bytes),
+             BYTES_TEXT(range->most_bytes));
     return (double)(range->most_bytes - range->least_bytes) > SAME_SIZE * (double)range->most_bytes;
 }
 

@@ -318,7 +318,7 @@ static void warn_not_restored(const struct experiment *experiment, const char *w
 static int confirm(const struct experiment *experiment, struct error *error)
 {
     const struct shrink_rules *rules = &experiment->rules;
-    char name[sizeof(experiment->name)], full[32], step[32], least[32], line[16] = "";
+    char name[sizeof(experiment->name)], line[16] = "";
 
     if (experiment->options->yes)
         return 0;
@@ -331,9 +331,8 @@ static int confirm(const struct experiment *experiment, struct error *error)
             "%s has %s, and is shrunk in steps of %s until it complains, at most down to %s; "
             "it may become slow. Type yes: ",
             utf8_printable_copy(name, sizeof(name), experiment->name),
-            show_bytes(full, sizeof(full), experiment->guest.full_bytes),
-            show_bytes(step, sizeof(step), rules->step_bytes),
-            show_bytes(least, sizeof(least), rules->floor_bytes));
+            BYTES_TEXT(experiment->guest.full_bytes), BYTES_TEXT(rules->step_bytes),
+            BYTES_TEXT(rules->floor_bytes));
     if (fgets(line, sizeof(line), stdin) && !strcmp(line, "yes\n"))
         return 0;
     return error_set(error, -EPERM, "domain %s: nothing was done", experiment->report.domain);
