@@ -102,6 +102,13 @@ ssize_t history_windows_within(struct store *store, int64_t guest_id, double fro
 ssize_t history_windows(struct store *store, int64_t guest_id, double window_s[RUN_MAX_WINDOWS],
                         struct error *error);
 
+#define HISTORY_WINDOWS_TEXT 512
+
+/** Lists those of all guests for a message, as in "10, 60"; "" if there are none. Returns their
+ * number, or as history_windows(). */
+ssize_t history_windows_text(struct store *store, char text[HISTORY_WINDOWS_TEXT],
+                             struct error *error);
+
 /** Calls @p see with the buckets of all guests, beginning with the one that contains @p from_s,
  * ordered by time. The bucket contains at most that window, and is valid until the next call of @p
  * see. */

@@ -60,16 +60,11 @@ static int report_level(struct store *store, const struct report_options *option
 static int report_nothing(struct store *store, const struct report_options *options,
                           struct error *error)
 {
-    double window_s[RUN_MAX_WINDOWS];
-    char list[512] = "";
-    size_t used = 0;
-    ssize_t n = history_windows(store, 0, window_s, error);
+    char list[HISTORY_WINDOWS_TEXT];
+    ssize_t n = history_windows_text(store, list, error);
 
     if (n < 0)
         return (int)n;
-    for (ssize_t w = 0; w < n && used < sizeof(list); w++)
-        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%g", w ? ", " : "",
-                                 window_s[w]);
     return error_set(error, -ENODATA,
                      "%s: there are no records of this time with a window of %g s%s%s", store->path,
                      options->window_s, n ? "; recent windows: " : "", list);

@@ -6,6 +6,7 @@
 #include "history/schema.h"
 #include "history/sql.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,4 +122,18 @@ ssize_t history_windows(struct store *store, int64_t guest_id, double window_s[R
         return rc;
     return history_windows_within(store, guest_id, (double)start_s - LATE_S, (double)start_s,
                                   window_s, error);
+}
+
+ssize_t history_windows_text(struct store *store, char text[HISTORY_WINDOWS_TEXT],
+                             struct error *error)
+{
+    double window_s[RUN_MAX_WINDOWS];
+    size_t used = 0;
+    ssize_t n = history_windows(store, 0, window_s, error);
+
+    text[0] = '\0';
+    for (ssize_t w = 0; w < n && used < HISTORY_WINDOWS_TEXT; w++)
+        used += (size_t)snprintf(text + used, HISTORY_WINDOWS_TEXT - used, "%s%g", w ? ", " : "",
+                                 window_s[w]);
+    return n;
 }

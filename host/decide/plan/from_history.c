@@ -159,14 +159,9 @@ static void end_minutes(struct minutes *minutes)
 static int no_such_window(const struct plan_reading *reading, size_t source, struct store *store,
                           struct error *error)
 {
-    double window_s[RUN_MAX_WINDOWS];
-    char list[512] = "";
-    size_t used = 0;
-    ssize_t n = history_windows(store, 0, window_s, error);
+    char list[HISTORY_WINDOWS_TEXT];
+    ssize_t n = history_windows_text(store, list, error);
 
-    for (ssize_t w = 0; w < n && used < sizeof(list); w++)
-        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%g", w ? ", " : "",
-                                 window_s[w]);
     return n < 0 ? (int)n
                  : error_set(error, -ENODATA,
                              "%s: no minutes are kept of that time with a window of %g s: choose "
@@ -454,7 +449,6 @@ static bool is_retired(const struct plan_fleet *fleet, size_t host)
 /* Leaves out hosts that were switched off or renamed, unless nothing else is left. */
 static void drop_retired(const struct plan_reading *reading, struct plan_fleet *fleet)
 {
-    char size[32];
     char past[128];
 
     for (size_t h = fleet->n_hosts; fleet->n_guests > 0 && h-- > 0;) {
@@ -464,7 +458,7 @@ static void drop_retired(const struct plan_reading *reading, struct plan_fleet *
             snprintf(past, sizeof(past),
                      "; %zu that ha%s ended needed up to %s there, which is not planned for",
                      fleet->past[h].n_guests, fleet->past[h].n_guests == 1 ? "s" : "ve",
-                     show_bytes(size, sizeof(size), (uint64_t)fleet->past[h].max_bytes));
+                     BYTES_TEXT((uint64_t)fleet->past[h].max_bytes));
         plan_warn(reading, "host %s is left out: it has no guests, and no records of late%s",
                   fleet->hosts[h].name, fleet->past[h].n_guests > 0 ? past : "");
         plan_fleet_drop_host(fleet, h);

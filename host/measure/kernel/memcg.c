@@ -3,9 +3,9 @@
 
 #include "base/cleanup.h"
 #include "base/kernel_number.h"
+#include "base/open_dir.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -123,15 +123,12 @@ static int add_below(struct census *census, const char *path, const char *name, 
 
 static int add_group(struct census *census, const char *path, unsigned depth)
 {
-    int rc = add_processes(census, path);
-    int fd = rc == 0 && depth < MAX_DEPTH ? fsroot_openf(census->root, O_RDONLY | O_DIRECTORY,
-                                                         "sys/fs/cgroup%s%s", census->mount, path)
-                                          : -1;
-    cleanup_dir DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+    cleanup_dir DIR *directory = NULL;
     const struct dirent *entry;
+    int rc = add_processes(census, path);
 
-    if (fd >= 0 && !directory)
-        close(fd);
+    if (rc == 0 && depth < MAX_DEPTH)
+        fsroot_opendir(census->root, &directory, "sys/fs/cgroup%s%s", census->mount, path);
     while (rc == 0 && directory && (entry = readdir(directory)))
         if (entry->d_type == DT_DIR)
             rc = add_below(census, path, entry->d_name, depth);
