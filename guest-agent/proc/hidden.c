@@ -5,7 +5,6 @@
 #include "proc/rights.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

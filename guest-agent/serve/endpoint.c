@@ -2,6 +2,7 @@
 #include "serve/endpoint.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 /* needs the headers above */
@@ -57,7 +57,6 @@ static int listen_on(int domain, const struct sockaddr *address, socklen_t size)
 static int lock_directory(const char *path)
 {
     char copy[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
-    const struct timespec pause = {.tv_nsec = 10000000};
     int fd;
 
     snprintf(copy, sizeof(copy), "%s", path);
@@ -65,7 +64,7 @@ static int lock_directory(const char *path)
     for (int i = 0; fd >= 0 && i < 100; i++) {
         if (flock(fd, LOCK_EX | LOCK_NB) == 0)
             return fd;
-        nanosleep(&pause, NULL);
+        clock_sleep(10000000);
     }
     if (fd >= 0)
         close(fd);

@@ -59,7 +59,7 @@ static int mark_processes(struct round *round, struct error *error)
 
 static void sleep_until(uint64_t until_ns)
 {
-    const struct timespec until = {(time_t)(until_ns / 1000000000), (long)(until_ns % 1000000000)};
+    const struct timespec until = timespec_of_ns(until_ns);
 
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
         ;

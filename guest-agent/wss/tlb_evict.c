@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define CHILDREN 8 /* six, and two spare ones */
@@ -43,7 +42,7 @@ static void wait_for(const pid_t *child, size_t n, const volatile int *interrupt
     for (size_t i = 0; i < n; i++) {
         while (waitpid(child[i], NULL, WNOHANG) == 0 && clock_ns() < until_ns &&
                !wss_interrupted(interrupted))
-            nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
+            clock_sleep(500000);
         kill(child[i], SIGKILL);
         while (waitpid(child[i], NULL, 0) < 0 && errno == EINTR)
             ;

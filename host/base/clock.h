@@ -2,6 +2,7 @@
 /** @file clock.h  Monotonic time, and our own CPU time. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -13,6 +14,20 @@ static inline uint64_t clock_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
+}
+
+static inline struct timespec timespec_of_ns(uint64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
+                             .tv_nsec = (long)(ns % 1000000000)};
+}
+
+/** Sleeps for @p ns, or until a signal is handled. */
+static inline void clock_sleep(uint64_t ns)
+{
+    const struct timespec time = timespec_of_ns(ns);
+
+    nanosleep(&time, NULL);
 }
 
 /** CPU time of this process so far, user and system, in seconds. */

@@ -41,8 +41,7 @@ static inline void mutex_unlock_at(pthread_mutex_t *const *mutex)
  * ETIMEDOUT. */
 static inline int cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t until_ns)
 {
-    const struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000ULL),
-                                   .tv_nsec = (long)(until_ns % 1000000000ULL)};
+    const struct timespec until = timespec_of_ns(until_ns);
 
     return pthread_cond_timedwait(cond, mutex, &until);
 }

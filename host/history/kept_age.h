@@ -2,6 +2,7 @@
 /** @file kept_age.h  The age of a record, and whether the guest's next one is missing. */
 #pragma once
 
+#include "base/clock.h"
 #include "measure/record/field.h"
 
 #include <math.h>
@@ -15,9 +16,7 @@
 /** Returns the seconds since the record; 0 for a record from the future. @p now_s: Unix time. */
 static inline double kept_age_s(const struct kept_sample *kept, double now_s)
 {
-    const struct timespec *time = &kept->record.sample.time;
-
-    return fmax(0, now_s - ((double)time->tv_sec + (double)time->tv_nsec / 1e9));
+    return fmax(0, now_s - timespec_s(&kept->record.sample.time));
 }
 
 /** Returns true if the guest is still being measured: its record is not older than three periods

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file ram_proof_sample.c  Samples of a mapping, and hypotheses of them; see ram_proof.h. */
+#include "base/clock.h"
 #include "measure/ram_proof_private.h"
 
 #include "base/bytes.h"
@@ -8,7 +9,6 @@
 #include "measure/kernel/pagemap.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #define SEEDS 4 /* number of faults from which hypotheses are made */
 #define STEP_MS 5
@@ -37,9 +37,7 @@ void proof_forget(struct proof *proof)
 
 void proof_wait(struct proof *proof)
 {
-    const struct timespec step = {.tv_nsec = STEP_MS * 1000000L};
-
-    nanosleep(&step, NULL);
+    clock_sleep(STEP_MS * 1000000ULL);
     fault_trace_drain(proof->trace, note_fault, proof);
 }
 

@@ -4,7 +4,6 @@
 
 #include "decide/plan/url_parts.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

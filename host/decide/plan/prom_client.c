@@ -29,7 +29,7 @@
 #define CONNECT_TIMEOUT_MS 10000
 /* The first wait before a request is repeated, and how often the caller is called meanwhile. */
 #define RETRY_FIRST_S 0.25
-#define RETRY_TICK_NS 100000000L
+#define RETRY_TICK_NS 100000000ULL
 
 /* The functions of libcurl that are called, loaded when a URL is to be read: libcurl brings some
  * thirty libraries with it that no other command needs. */
@@ -359,7 +359,7 @@ static CURLcode perform(struct prom_client *client)
             until_s >= end_s)
             return code;
         while (clock_s(CLOCK_MONOTONIC) < until_s) {
-            nanosleep(&(struct timespec){.tv_nsec = RETRY_TICK_NS}, NULL);
+            clock_sleep(RETRY_TICK_NS);
             on_progress((void *)client->options, 0, 0, 0, 0);
         }
         pause_s *= 2;

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/parse.h"
 #include "guest/domain/domain_virtio_mem.h"
 #include "guest/domain/libvirt.h"
@@ -207,7 +208,7 @@ static void read_busy_again(struct domain_memory *memory, virDomainPtr *domains,
             if (!memory[i].busy)
                 continue;
             if (!waited)
-                nanosleep(&(struct timespec){.tv_nsec = BUSY_WAIT_NS}, NULL);
+                clock_sleep(BUSY_WAIT_NS);
             waited = true;
             read_again(&memory[i], domains[i]);
         }

@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 /* --- the agent's channel ---------------------------------------------------------------------- */
 

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <libxml/uri.h>
-#include <libxml/xmlmemory.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -154,8 +154,7 @@ static void guard_pause(int socket, void *shared, void *context)
     while (wanted) {
         struct pollfd order = {.fd = socket, .events = POLLIN};
         uint64_t left = is_paused(&child) ? left_ns(&child) : 0;
-        const struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000),
-                                         .tv_nsec = (long)(left % 1000000000)};
+        const struct timespec timeout = timespec_of_ns(left);
 
         if (ppoll(&order, 1, is_paused(&child) ? &timeout : NULL, NULL) != 0)
             wanted = take_order(&child, socket);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <libxml/parser.h>
-#include <libxml/parserInternals.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "history/trace/trace_record.h"
 
+#include "base/clock.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -126,8 +127,7 @@ static size_t cut_runs(const struct trace_recorder *recorder, const struct page_
 static void take_record(struct trace_period *period, const struct sample_record *record)
 {
     *period = (struct trace_period){
-        .end_unix_s = (double)record->time.tv_sec + (double)record->time.tv_nsec / 1e9 -
-                      record->reading_s / 2,
+        .end_unix_s = timespec_s(&record->time) - record->reading_s / 2,
         .marking_s = record->marking_s,
         .reading_s = record->reading_s,
         .vcpu_s = record->vcpu_s,

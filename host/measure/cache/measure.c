@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "measure/cache/measure.h"
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/proc_pid.h"
 #include "base/run_lock.h"
@@ -201,7 +200,6 @@ static int begin_window(struct measuring *measuring, struct error *error)
 {
     const struct qemu_process *process = measuring->process;
     struct cache_result *out = measuring->out;
-    struct timespec now;
 
     measuring->before = calloc(2 * process->n_vcpus + 1, sizeof(*measuring->before));
     if (!measuring->before)
@@ -214,8 +212,7 @@ static int begin_window(struct measuring *measuring, struct error *error)
         if (!measuring->counts)
             return refuse_both(out, error);
     }
-    clock_gettime(CLOCK_REALTIME, &now);
-    out->unix_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    out->unix_s = clock_s(CLOCK_REALTIME);
     measuring->ended_ticks = qemu_process_ended_guest_ticks(measuring->root, process);
     measuring->ticks = read_ticks(measuring->root, process);
     for (size_t i = 0; i < process->n_vcpus; i++)

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/guardian.h"
 #include "base/page_sizes.h"
 #include "base/run_lock.h"
@@ -12,7 +13,6 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #define KDAMONDS "sys/kernel/mm/damon/admin/kdamonds"
 #define CONTEXT "contexts/0"
@@ -26,12 +26,12 @@
 
 /* An access to DAMON's sysfs fails at once if another access is in progress (mutex_trylock()). */
 #define BUSY_TRIES 400
-#define BUSY_WAIT_NS 5000000L
+#define BUSY_WAIT_NS 5000000ULL
 
 /* Marking takes microseconds a page; a kdamond that is still awake after this time is stuck behind
  * mmap_lock. */
 #define MARK_TRIES 60000
-#define MARK_WAIT_NS 500000L
+#define MARK_WAIT_NS 500000ULL
 
 #define MIN_REGIONS 3 /* limit of damon_set_attrs() */
 
@@ -55,13 +55,6 @@ static struct {
     struct damon_slot slots[DAMON_SLOTS];
 } taken = {.lock = {.dir_fd = -1, .file_fd = -1, .apart_fd = -1}, .dir_fd = -1};
 
-static void pause_ns(long ns)
-{
-    const struct timespec time = {.tv_nsec = ns};
-
-    nanosleep(&time, NULL);
-}
-
 /* --- files ------------------------------------------------------------------------------------ */
 
 static int write_once(const struct fsroot *dir, const char *path, const char *value)
@@ -79,7 +72,7 @@ static int put_value(const struct fsroot *dir, const char *path, const char *val
     int rc = write_once(dir, path, value);
 
     for (unsigned i = 0; rc == -EBUSY && i < BUSY_TRIES; i++) {
-        pause_ns(BUSY_WAIT_NS);
+        clock_sleep(BUSY_WAIT_NS);
         rc = write_once(dir, path, value);
     }
     return rc;
@@ -99,7 +92,7 @@ static void get(const struct fsroot *dir, const char *path, char *text, size_t s
     ssize_t n = fsroot_read(dir, text, size, "%s", path);
 
     for (unsigned i = 0; n == -EBUSY && i < BUSY_TRIES; i++) {
-        pause_ns(BUSY_WAIT_NS);
+        clock_sleep(BUSY_WAIT_NS);
         n = fsroot_read(dir, text, size, "%s", path);
     }
     if (n < 0)
@@ -454,7 +447,7 @@ static int wait_marked(pid_t kdamond, struct error *error)
     char state = thread_state(&taken.root, kdamond);
 
     for (unsigned i = 0; state && state != 'I' && i < MARK_TRIES; i++) {
-        pause_ns(MARK_WAIT_NS);
+        clock_sleep(MARK_WAIT_NS);
         state = thread_state(&taken.root, kdamond);
     }
     if (state == 'I')

@@ -2,12 +2,12 @@
 #include "measure/kernel/huge_split.h"
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "measure/kernel/advise.h"
 #include "measure/kernel/pagemap.h"
 
 #include <errno.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define ADVISE_COLLAPSE 25 /* Linux 6.1; Debian 12's own headers are older */
@@ -96,11 +96,10 @@ static size_t join_pass(int pidfd, int pagemap_fd, uint64_t *hva, size_t n)
 
 size_t huge_join_all(int pidfd, int pagemap_fd, uint64_t *hva, size_t n)
 {
-    const struct timespec pause = {.tv_nsec = JOIN_PAUSE_MS * 1000000L};
     size_t left = join_pass(pidfd, pagemap_fd, hva, n);
 
     for (unsigned i = 1; left > 0 && i < JOIN_PASSES; i++) {
-        nanosleep(&pause, NULL);
+        clock_sleep(JOIN_PAUSE_MS * 1000000ULL);
         left = join_pass(pidfd, pagemap_fd, hva, n);
     }
     return left;

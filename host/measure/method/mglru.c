@@ -59,7 +59,6 @@
 #include "measure/kernel/lru_batches.h"
 #include "measure/kernel/lru_gen.h"
 #include "measure/kernel/memcg.h"
-#include "measure/kernel/pagemap.h"
 #include "measure/kernel/ram_smaps.h"
 #include "measure/kernel/vmstat.h"
 #include "measure/method.h"
@@ -153,13 +152,12 @@ static int age_once(struct mglru *mglru, bool *done, uint64_t leaves, struct err
  * entries. */
 static int age(struct mglru *mglru, uint64_t leaves, unsigned tries, struct error *error)
 {
-    const struct timespec pause = {.tv_nsec = RETRY_MS * 1000000L};
     bool done[LRU_GEN_MAX_NODES] = {false};
     int rc = 1;
 
     for (unsigned n = 0; rc > 0 && n < tries; n++) {
         if (n > 0)
-            nanosleep(&pause, NULL);
+            clock_sleep(RETRY_MS * 1000000ULL);
         rc = age_once(mglru, done, leaves, error);
     }
     return rc <= 0

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "measure/method/mglru_trial.h"
 
+#include "base/clock.h"
 #include "base/kernel_version.h"
 #include "guest/domain/qemu_vcpus.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <time.h>
 
 #define RELEASE "proc/sys/kernel/osrelease"
 #define STEPS 25
@@ -30,12 +30,11 @@ bool mglru_leaves_referenced(const struct fsroot *root)
 /* Waits until the vCPUs have run for long enough. */
 static uint64_t let_run(const struct target *target)
 {
-    const struct timespec step = {.tv_nsec = STEP_MS * 1000000L};
     struct vcpu_clock vcpus = {0};
     uint64_t ran_ns = vcpu_clock_read(&vcpus, target->root, target->process);
 
     for (unsigned n = 0; n < STEPS && ran_ns < RAN_NS; n++) {
-        nanosleep(&step, NULL);
+        clock_sleep(STEP_MS * 1000000ULL);
         ran_ns = vcpu_clock_read(&vcpus, target->root, target->process);
     }
     return ran_ns;

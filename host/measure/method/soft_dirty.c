@@ -258,8 +258,7 @@ static int read_bits(struct soft_dirty *sd, struct error *error)
 
 static int set_timer(struct soft_dirty *sd, uint64_t ns)
 {
-    const struct itimerspec once = {
-        .it_value = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)}};
+    const struct itimerspec once = {.it_value = timespec_of_ns(ns)};
 
     sd->pause_ns = ns;
     return timerfd_settime(sd->timer_fd, 0, &once, NULL) < 0 ? -errno : 0;

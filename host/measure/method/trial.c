@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "measure/method/trial.h"
 
+#include "base/clock.h"
 #include "guest/domain/qemu_vcpus.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #define STEPS 5
 #define STEP_MS 20
@@ -50,13 +50,12 @@ static int mark_pages(const struct method *method, void *state, const struct pag
 static int watch_pages(const struct method *method, void *state, const struct page_set *set,
                        struct trial *trial, struct error *why)
 {
-    const struct timespec step = {.tv_nsec = STEP_MS * 1000000L};
     int rc = method->mark(state, why);
 
     for (unsigned n = 0; rc == 0 && n < STEPS && trial->pages[PAGE_TOUCHED] == 0; n++) {
         struct tally tally;
 
-        nanosleep(&step, NULL);
+        clock_sleep(STEP_MS * 1000000ULL);
         rc = method->collect(state, &tally, why);
         trial_count(trial, set);
     }

@@ -2,12 +2,12 @@
 #include "measure/method/zap_scout.h"
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/compare.h"
 #include "measure/kernel/pagemap.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define FIRST_BYTES (64ULL << 20)
 #define MOST_BYTES (16ULL << 30)
@@ -66,7 +66,6 @@ static int drop_stretch(const struct zap_scout *scout, uint64_t stretch)
 /* Drops stretches number [first, end) and waits for faults. */
 static int scout_stretches(struct scouting *scouting, uint64_t first, uint64_t end, uint64_t n)
 {
-    const struct timespec step = {.tv_nsec = WAIT_STEP_MS * 1000000L};
     const struct zap_scout *scout = scouting->scout;
 
     for (uint64_t k = first; k < end; k++) {
@@ -77,7 +76,7 @@ static int scout_stretches(struct scouting *scouting, uint64_t first, uint64_t e
         fault_trace_drain(scout->trace, find_page, scouting);
     }
     for (unsigned i = 0; i < WAIT_STEPS && scouting->found->n < ENOUGH_FAULTS; i++) {
-        nanosleep(&step, NULL);
+        clock_sleep(WAIT_STEP_MS * 1000000ULL);
         fault_trace_drain(scout->trace, find_page, scouting);
     }
     return 0;

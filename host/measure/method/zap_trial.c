@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "measure/method/zap_trial.h"
 
+#include "base/clock.h"
 #include "guest/domain/qemu_vcpus.h"
 #include "measure/method.h"
 #include "measure/method/zap_scout.h"
@@ -8,7 +9,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <time.h>
 
 #define TRIAL_PAGES 1024
 #define TRIAL_STEPS 25
@@ -26,11 +26,10 @@ static uint64_t count_touched(const struct page_set *set)
 /* Drops the pages of @p zap's set and waits for the guest to touch at least @p wanted of them. */
 static int drop_and_watch(struct zap *zap, uint64_t wanted, uint64_t *touched, struct error *why)
 {
-    const struct timespec step = {.tv_nsec = TRIAL_STEP_MS * 1000000L};
     int rc = method_zap.mark(zap, why);
 
     for (unsigned i = 0; rc == 0 && i < TRIAL_STEPS && count_touched(zap->set) < wanted; i++) {
-        nanosleep(&step, NULL);
+        clock_sleep(TRIAL_STEP_MS * 1000000ULL);
         method_zap.wake.poll(zap, why);
     }
     *touched = count_touched(zap->set);

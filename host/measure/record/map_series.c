@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <math.h>
@@ -36,8 +37,7 @@ double map_series_begin_s(const struct map_series *series)
 {
     const struct sample_record *first = &series->period[0].record;
 
-    return (double)first->time.tv_sec + (double)first->time.tv_nsec / 1e9 -
-           first->windows[0].window_s;
+    return timespec_s(&first->time) - first->windows[0].window_s;
 }
 
 static double widest_of(const struct ram_map *map)

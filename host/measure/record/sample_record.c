@@ -211,8 +211,7 @@ static void set_back(struct timespec *time, uint64_t ns)
 {
     uint64_t at_ns = (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec - ns;
 
-    time->tv_sec = (time_t)(at_ns / 1000000000);
-    time->tv_nsec = (long)(at_ns % 1000000000);
+    *time = timespec_of_ns(at_ns);
 }
 
 void sample_record_not_measured(struct sample_record *record, const struct guest *guest,

@@ -27,7 +27,7 @@
 /* --- the process ------------------------------------------------------------------------------ */
 
 #define MAX_CMDLINE (1UL << 20)
-#define REST_MAX_NS 1000000000ULL
+#define REST_MAX_S 1.0
 #define KNOWN 4000
 
 /* A process found before: it is the same if its start time is the same. */
@@ -285,23 +285,11 @@ bool reclaimer_request_valid(const void *message, size_t size)
            strspn(request->uuid, "0123456789abcdefABCDEF-") == strlen(request->uuid);
 }
 
-static uint64_t cpu_ns(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
 /* Rests three times as long as the request took in CPU time, but no longer than a second: a search
  * for a guest reads all of /proc. */
-static void rest_after(uint64_t spent_ns)
+static void rest_after(double spent_s)
 {
-    const uint64_t rest_ns = smaller(3 * spent_ns, REST_MAX_NS);
-    const struct timespec rest = {.tv_sec = (time_t)(rest_ns / 1000000000),
-                                  .tv_nsec = (long)(rest_ns % 1000000000)};
-
-    nanosleep(&rest, NULL);
+    clock_sleep((uint64_t)(fmin(3 * spent_s, REST_MAX_S) * 1e9));
 }
 
 static int serve_all(int fd, bool any_swap)
@@ -314,19 +302,19 @@ static int serve_all(int fd, bool any_swap)
         return 1;
     for (;;) {
         ssize_t n = recv(fd, &request, sizeof(request), MSG_TRUNC);
-        uint64_t began_ns;
+        double began_s;
 
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0 || !reclaimer_request_valid(&request, (size_t)n)) /* 0: the end */
             return n != 0;
-        began_ns = cpu_ns();
+        began_s = clock_s(CLOCK_PROCESS_CPUTIME_ID);
         set_alarm(RECLAIMER_WRITE_S);
         reclaimer_serve(&root, any_swap, &request, &answer);
         set_alarm(0);
         if (send(fd, &answer, sizeof(answer), MSG_NOSIGNAL) != (ssize_t)sizeof(answer))
             return 1;
-        rest_after(cpu_ns() - began_ns);
+        rest_after(clock_s(CLOCK_PROCESS_CPUTIME_ID) - began_s);
     }
 }
 

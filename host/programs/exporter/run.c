@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define CHUNK_BYTES ((size_t)64 << 10)
@@ -215,14 +214,13 @@ static bool is_over(const struct running *running)
  * end, this does not wait for a process that hangs in the kernel. */
 static void kill_it(struct running *running)
 {
-    const struct timespec turn = {.tv_nsec = TURN_MS * 1000000L};
     int turns = 0;
 
     if (waitpid(running->pid, &running->status, WNOHANG) != 0)
         return;
     kill(running->pid, SIGKILL);
     while (waitpid(running->pid, &running->status, WNOHANG) == 0 && turns < TURNS_AFTER_END) {
-        nanosleep(&turn, NULL);
+        clock_sleep(TURN_MS * 1000000ULL);
         turns += is_over(running);
     }
 }

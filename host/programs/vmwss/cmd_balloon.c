@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_balloon.c  vmwss balloon: shows vmwss-balloond's decisions and reasons from its
  * journal. */
+#include "base/clock.h"
 #include "base/option.h"
 #include "base/parse.h"
 #include "base/run_lock.h"
@@ -17,7 +18,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 static const struct option_line lines[] = {
     {OPTION_COUNT, 'n', "last", "N", offsetof(struct balloon_options, last),
@@ -172,13 +172,13 @@ static void print_terms(const struct journal_entry *entry)
 
 static int explain_entry(const struct journal_entry *entry, void *context)
 {
-    char text[32], name[sizeof(entry->name)], why[sizeof(entry->why)];
+    char name[sizeof(entry->name)], why[sizeof(entry->why)];
 
     *(unsigned *)context += 1;
     utf8_printable_copy(why, sizeof(why), *entry->why ? entry->why : "it has what it needs");
     note("%s: %s%s at %s, host %s, %s\n%s\n", utf8_printable_copy(name, sizeof(name), entry->name),
          entry->acted || !strcmp(entry->action, "none") ? "" : "would ", entry->action,
-         show_time(text, sizeof(text), entry->time_s, 0), entry->level, entry->mode, why);
+         TIME_TEXT(entry->time_s, 0), entry->level, entry->mode, why);
     print_terms(entry);
     return 0;
 }
@@ -207,12 +207,11 @@ static int see_time(const struct journal_entry *entry, void *context)
 /* Waits for a decision made after the request; if decisions do not change, there may be none. */
 static int wait_for_answer(struct journal *journal, double asked_s, struct error *error)
 {
-    static const struct timespec half_second = {.tv_nsec = 500000000};
     double newest_s = 0;
     int rc = 0;
 
     for (int i = 0; rc == 0 && newest_s <= asked_s && i < 2 * ANSWER_S; i++) {
-        nanosleep(&half_second, NULL);
+        clock_sleep(500000000);
         rc = journal_latest(journal, see_time, &newest_s, error);
     }
     return rc;

@@ -23,7 +23,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* --- copies of files -------------------------------------------------------------------------- */
@@ -164,7 +163,6 @@ static void run(const char *const *argv, int out, int errors)
 /* Sets its status as waitpid(2) does; returns false if it had to be ended. */
 static bool wait_or_kill(pid_t pid, int *status)
 {
-    const struct timespec pause = {.tv_nsec = 10000000};
     const uint64_t end_ns = clock_ns() + CAPTURE_WAIT_S * 1000000000ULL;
 
     while (waitpid(pid, status, WNOHANG) == 0) {
@@ -173,7 +171,7 @@ static bool wait_or_kill(pid_t pid, int *status)
             waitpid(pid, status, 0);
             return false;
         }
-        nanosleep(&pause, NULL);
+        clock_sleep(10000000);
     }
     return true;
 }

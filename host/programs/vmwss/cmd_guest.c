@@ -174,13 +174,11 @@ static int inquire(struct inquiry *inquiry, struct error *error)
 static int inquire_often(struct inquiry *inquiry, struct error *error)
 {
     const struct choice *choice = inquiry->choice;
-    const struct timespec pause = {.tv_sec = (time_t)choice->interval_s,
-                                   .tv_nsec = (long)(fmod(choice->interval_s, 1) * 1e9)};
     int rc = 0;
 
     for (uint64_t i = 0; rc == 0 && i < choice->count; i++) {
         if (i > 0) {
-            nanosleep(&pause, NULL);
+            clock_sleep((uint64_t)(choice->interval_s * 1e9));
             if (!choice->json)
                 putchar('\n');
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_watch.c  vmwss watch: prints the daemon's records as they are added. */
 #include "base/array.h"
+#include "base/clock.h"
 #include "history/stream.h"
 #include "programs/vmwss/kept.h"
 #include "show/ages.h"
@@ -10,10 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 /* Interval between checks for new records. */
-#define POLL_NS 500000000L
+#define POLL_NS 500000000ULL
 #define ROWS_PER_HEADING 20
 
 struct options {
@@ -143,7 +143,6 @@ static void tell_unknown(struct store *store, const struct options *options)
 static int watch_stream(struct stream *stream, const struct options *options, struct error *error)
 {
     struct printing printing = {.options = options, .error = error};
-    const struct timespec pause = {.tv_nsec = POLL_NS};
     int rc;
 
     tell_unknown(stream_store(stream), options);
@@ -156,7 +155,7 @@ static int watch_stream(struct stream *stream, const struct options *options, st
         more = rc == 1;
         rc = print_collected(&printing, stream, rc);
         if (rc == 0 && !more)
-            nanosleep(&pause, NULL);
+            clock_sleep(POLL_NS);
     }
     free(printing.collected);
     return rc > 0 ? 0 : rc;

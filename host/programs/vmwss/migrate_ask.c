@@ -3,8 +3,6 @@
 
 #include "guest/domain/migration_asked.h"
 
-#include <math.h>
-
 static void ask_libvirt(const struct guest *guest, const char *uri,
                         struct migrate_settings *settings)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "programs/vmwss/several.h"
 
+#include "base/clock.h"
 #include "base/command.h"
 #include "base/interrupt.h"
 #include "guest/domain/domain.h"
@@ -12,7 +13,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 struct several {
@@ -68,14 +68,13 @@ static void tell_all(struct several *several)
  */
 static void wait_for_one(struct several *several)
 {
-    const struct timespec pause = {.tv_nsec = 50000000};
     int status;
     pid_t pid;
 
     while ((pid = waitpid(-1, &status, WNOHANG)) == 0) {
         if (interrupted && !several->signalled)
             tell_all(several);
-        nanosleep(&pause, NULL);
+        clock_sleep(50000000);
     }
     for (size_t i = 0; pid > 0 && i < SEVERAL_AT_ONCE; i++)
         if (several->pids[i] == pid) {

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* Tries while libvirt does not answer. A job that holds the domain, such as a migration, is waited
  * for. */
@@ -63,7 +62,7 @@ static void undo(void *area, void *context)
         if (rc == 0 || rc == -ENOENT)
             break;
         failed += rc != -EBUSY;
-        nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+        clock_sleep(1000000000);
     }
     run_lock_release(&guest->lock);
 }
@@ -77,7 +76,7 @@ static void undo(void *area, void *context)
 
 static void wait_a_while(void)
 {
-    nanosleep(&(struct timespec){.tv_nsec = 250000000}, NULL);
+    clock_sleep(250000000);
 }
 
 int shrink_guest_set(struct shrink_guest *guest, uint64_t bytes, struct error *error)

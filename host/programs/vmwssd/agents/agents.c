@@ -17,7 +17,7 @@
 
 #define STALE_PERIODS 3 /* an answer older than this does not count */
 #define STALE_S 10
-#define END_NS 250000000L
+#define END_NS 250000000ULL
 
 static void wake(struct agents *agents)
 {
@@ -182,13 +182,7 @@ void agents_end(struct agents *agents)
 
 void agents_wait(struct agents *agents)
 {
-    struct timespec until;
+    const struct timespec until = timespec_of_ns(clock_ns() + END_NS);
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += END_NS;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000L;
-    }
     pthread_clockjoin_np(agents->thread, NULL, CLOCK_MONOTONIC, &until);
 }

@@ -20,7 +20,6 @@
 #include "base/wilson.h"
 
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #define SECOND_NS 1000000000ULL

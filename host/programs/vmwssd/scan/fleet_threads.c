@@ -133,18 +133,14 @@ void fleet_relieve(struct fleet *fleet, uint64_t now_ns)
         relieve(fleet, now_ns);
 }
 
-#define JOIN_NS 50000000L /* interval between two checks whether it hangs */
+#define JOIN_NS 50000000ULL /* interval between two checks whether it hangs */
 #define LEAVE_NS (5 * SECOND_NS)
 
 /* Returns false if it has not ended yet. */
 static bool joined(pthread_t thread)
 {
-    struct timespec until;
+    const struct timespec until = timespec_of_ns(clock_ns() + JOIN_NS);
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += JOIN_NS;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
     return pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) != ETIMEDOUT;
 }
 
