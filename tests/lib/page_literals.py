@@ -52,7 +52,11 @@ HOST = [
     ("history/store.c", "char name[4096]", TEXT),
     ("history/store.c", "char wal[4096]", TEXT),
     ("history/wal.c", "store->page_bytes = 4096", "pages of SQLite's file"),
-    ("decide/migrate/forecast.h", "MIGRATE_PAGE_BYTES 4096.0", "a page of QEMU's stream, TARGET_PAGE_SIZE of x86-64 and arm64"),
+    (
+        "decide/migrate/forecast.h",
+        "MIGRATE_PAGE_BYTES 4096.0",
+        "a page of QEMU's stream, TARGET_PAGE_SIZE of x86-64 and arm64",
+    ),
     ("decide/plan/prom_client.c", "SECRET_MAX 4096", LIMIT),
     ("measure/record/guest_tracker.c", "BALLOON_PAGE 4096", "VIRTIO_BALLOON_PFN_SHIFT: 4 KiB on every architecture"),
     ("measure/kernel/memcg_reclaim.c", "MAX_GROUPS 4096", LIMIT),

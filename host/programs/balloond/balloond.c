@@ -278,7 +278,8 @@ static void alert_contest(struct balloond *balloond, size_t i)
             "domain %s: two controllers are at work: another program (MOM, vdsmd, pvestatd, or a "
             "script with virsh setmem) took back what this one gave %u times in a row, last to "
             "%llu MiB: end one of them, or exclude the guest",
-            member->name, state->rival.took.n, (unsigned long long)(state->seen_bytes / DECIDE_MIB));
+            member->name, state->rival.took.n,
+            (unsigned long long)(state->seen_bytes / DECIDE_MIB));
     member->contested = contested || (member->contested && state->trouble == TROUBLE_FOREIGN);
 }
 
