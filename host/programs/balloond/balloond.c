@@ -221,7 +221,7 @@ static int decide_all(struct balloond *balloond, struct control_host *host, stru
     control_run(&balloond->config->policy, host, members->guests, members->n);
     if (host->level != balloond->level)
         log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "host: %s, %llu MiB are free%s%s",
-                 levels_name(host->level), (unsigned long long)(host->free_bytes / DECIDE_MIB),
+                 levels_name(host->level), host->free_bytes / DECIDE_MIB,
                  host->group ? " within the limit of " : "", host->group ? host->group : "");
     balloond->level = host->level;
     balloond->waiting_bytes = host->waiting_bytes;
@@ -278,8 +278,7 @@ static void alert_contest(struct balloond *balloond, size_t i)
             "domain %s: two controllers are at work: another program (MOM, vdsmd, pvestatd, or a "
             "script with virsh setmem) took back what this one gave %u times in a row, last to "
             "%llu MiB: end one of them, or exclude the guest",
-            member->name, state->rival.took.n,
-            (unsigned long long)(state->seen_bytes / DECIDE_MIB));
+            member->name, state->rival.took.n, state->seen_bytes / DECIDE_MIB);
     member->contested = contested || (member->contested && state->trouble == TROUBLE_FOREIGN);
 }
 
@@ -298,9 +297,8 @@ static void note_plug(struct balloond *balloond, size_t i)
     log_line(LOG_CLASS_GUEST, LOG_NOTICE,
              "domain %s: assigned were %llu MiB and are %llu now: its balloon will be restored to "
              "%llu",
-             member->name, (unsigned long long)(was_bytes / DECIDE_MIB),
-             (unsigned long long)(state->plug.assigned_bytes / DECIDE_MIB),
-             (unsigned long long)(state->before_bytes / DECIDE_MIB));
+             member->name, was_bytes / DECIDE_MIB, state->plug.assigned_bytes / DECIDE_MIB,
+             state->before_bytes / DECIDE_MIB);
     adoption_renew(balloond, i);
     adoption_mark(balloond, i, state->set_bytes);
 }
