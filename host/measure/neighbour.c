@@ -32,20 +32,22 @@ struct header {
 
 /* --- publishing ------------------------------------------------------------------------------- */
 
-static int create(const struct fsroot *root, pid_t pid)
+static int create(const struct fsroot *root, const char *file)
 {
     cleanup_close int dir_fd = run_dir_open(root);
-    char file[RUN_DIR_NAME_MAX];
 
-    run_dir_guest_file(root, pid, RUN_DIR_PANEL, file);
     return dir_fd < 0 ? dir_fd : run_dir_create(dir_fd, file);
 }
 
-int neighbour_publish(const struct fsroot *root, pid_t pid, const struct neighbour *panel)
+int neighbour_publish(const struct fsroot *root, pid_t pid, const struct neighbour *panel,
+                      char file[RUN_DIR_NAME_MAX])
 {
     const struct taken *taken = &panel->taken;
     struct header header = {.owner = (uint64_t)getpid(), .huge = panel->huge, .n = taken->n};
-    cleanup_close int fd = create(root, pid);
+
+    run_dir_guest_file(root, pid, RUN_DIR_PANEL, file);
+
+    cleanup_close int fd = create(root, file);
 
     if (fd < 0)
         return fd;
@@ -57,12 +59,10 @@ int neighbour_publish(const struct fsroot *root, pid_t pid, const struct neighbo
     return rc == 0 ? write_all(fd, taken->spans, taken->n * sizeof(taken->spans[0])) : rc;
 }
 
-void neighbour_withdraw(const struct fsroot *root, pid_t pid)
+void neighbour_withdraw(const struct fsroot *root, const char *file)
 {
     cleanup_close int dir_fd = fsroot_openf(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, RUN_DIR);
-    char file[RUN_DIR_NAME_MAX];
 
-    run_dir_guest_file(root, pid, RUN_DIR_PANEL, file);
     if (dir_fd >= 0)
         run_dir_remove(dir_fd, file);
 }

@@ -16,6 +16,7 @@
  */
 #pragma once
 
+#include "base/run_dir.h"
 #include "measure/method.h"
 
 struct neighbour {
@@ -25,11 +26,13 @@ struct neighbour {
     struct taken taken;
 };
 
-/** Publishes a panel of this process in the guest of process @p pid; fills in its owner. */
-int neighbour_publish(const struct fsroot *root, pid_t pid, const struct neighbour *panel);
+/** Publishes a panel of this process in the guest of process @p pid, as @p file. Returns 0 or a
+ * negative errno. */
+int neighbour_publish(const struct fsroot *root, pid_t pid, const struct neighbour *panel,
+                      char file[RUN_DIR_NAME_MAX]);
 
-/** Removes the panel published for that guest. */
-void neighbour_withdraw(const struct fsroot *root, pid_t pid);
+/** Removes the published panel. The name of a guest that has ended cannot be had from its pid. */
+void neighbour_withdraw(const struct fsroot *root, const char *file);
 
 /** Reads the panel that another living process has published; otherwise @p out has no owner. Free
  * with neighbour_free(). */

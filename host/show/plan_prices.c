@@ -92,9 +92,9 @@ static void say_stuck(const struct plan_voice *voice, const struct plan_shown *s
     voice->name(voice->out, shown->fleet->hosts[guest->host].name);
     if (n_hours < PLAN_WEEK_HOURS)
         fprintf(voice->out,
-                " is not moved: at none of the %u hours of the week that are known would its "
+                " is not moved: at none of the %u hour%s of the week that %s known would its "
                 "migration converge with ",
-                n_hours);
+                n_hours, plural(n_hours), n_hours == 1 ? "is" : "are");
     else
         fputs(" is not moved: at no hour of the week would its migration converge with ",
               voice->out);

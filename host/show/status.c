@@ -271,6 +271,11 @@ static void fill_pid(struct sheet *sheet, const char *key, pid_t pid)
     sheet_count(sheet, key, pid > 0 ? (uint64_t)pid : UINT64_MAX);
 }
 
+static uint64_t resident_of(const struct status_guest *guest)
+{
+    return guest->has_record ? guest->kept.record.sample.resident_bytes : guest->resident_bytes;
+}
+
 static void fill_name(struct sheet *sheet, const struct status_guest *guest)
 {
     char text[CELL];
@@ -302,8 +307,7 @@ static void fill_guest(struct sheet *sheet, const struct windows *windows,
     sheet_text(sheet, "uuid", *guest->uuid ? guest->uuid : NULL);
     fill_pid(sheet, "pid", guest->pid);
     sheet_bytes(sheet, "ram_bytes", guest->assigned_bytes);
-    sheet_bytes(sheet, "resident_bytes",
-                guest->has_record ? guest->kept.record.sample.resident_bytes : STATUS_UNKNOWN);
+    sheet_bytes(sheet, "resident_bytes", resident_of(guest));
     sheet_bytes(sheet, "balloon_bytes", guest->balloon_bytes);
     sheet_bool(sheet, "measured", guest->measured);
     sheet_bool(sheet, "suspended", guest->suspended);
@@ -339,8 +343,8 @@ static struct sums add_up(const struct status *status)
         const struct sample_record *sample = &guest->kept.record.sample;
 
         sums.assigned += guest->assigned_bytes != STATUS_UNKNOWN ? guest->assigned_bytes : 0;
-        sums.resident += guest->has_record ? sample->resident_bytes : 0;
-        sums.residents += guest->has_record;
+        sums.resident += resident_of(guest) != STATUS_UNKNOWN ? resident_of(guest) : 0;
+        sums.residents += resident_of(guest) != STATUS_UNKNOWN;
         if (!guest->measured)
             continue;
         sums.measured++;

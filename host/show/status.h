@@ -34,6 +34,7 @@ struct status_guest {
     bool suspended;          /* its vCPUs are stopped, so there are no records */
     char reason[256];        /* why it is not measured */
     uint64_t assigned_bytes; /* RAM; STATUS_UNKNOWN */
+    uint64_t resident_bytes; /* without a record: of its process, or STATUS_UNKNOWN */
     uint64_t balloon_bytes;  /* RAM minus the balloon; or STATUS_UNKNOWN */
     double age_s;            /* age of the record */
     struct kept_sample kept; /* valid if has_record */

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/text/units.h"
 #include "guest/domain/domain_memory.h"
+#include "guest/ram/resident.h"
 #include "history/event.h"
 #include "history/kept_age.h"
 #include "programs/vmwss/daemon_process.h"
@@ -28,6 +29,7 @@ struct collecting {
 static struct status_guest *append_guest(struct status *status)
 {
     const struct status_guest unknown = {.assigned_bytes = STATUS_UNKNOWN,
+                                         .resident_bytes = STATUS_UNKNOWN,
                                          .balloon_bytes = STATUS_UNKNOWN};
 
     return array_put(&status->guests, &status->n, &unknown, sizeof(unknown)) == 0
@@ -115,6 +117,15 @@ static void name_process(struct status_guest *found, const struct guest *guest)
                  guest->ram.unknown);
 }
 
+/* Where nothing is known of a guest's RAM, all memory of its process is shown. Of RAM that is known
+ * a part is resident, and QEMU has more memory than that. */
+static void note_resident(struct status_guest *found, const struct fsroot *root)
+{
+    if (found->assigned_bytes != STATUS_UNKNOWN ||
+        resident_of_process(root, found->pid, &found->resident_bytes) < 0)
+        found->resident_bytes = STATUS_UNKNOWN;
+}
+
 /* It has ended meanwhile, is hidden from this user, or runs no guest ("-machine none", with which
  * libvirt queries a QEMU's capabilities). */
 static bool is_no_guest(int rc, const struct error *why)
@@ -125,7 +136,8 @@ static bool is_no_guest(int rc, const struct error *why)
 
 /* It is a guest even though its data cannot be read: the error is the reason for missing numbers.
  */
-static int add_unreadable(struct status *status, pid_t pid, const struct error *why)
+static int add_unreadable(struct status *status, const struct fsroot *root, pid_t pid,
+                          const struct error *why)
 {
     struct status_guest *guest = append_guest(status);
 
@@ -134,6 +146,7 @@ static int add_unreadable(struct status *status, pid_t pid, const struct error *
     guest->pid = pid;
     snprintf(guest->name, sizeof(guest->name), "pid %d", (int)pid);
     snprintf(guest->reason, sizeof(guest->reason), "%s", why->text);
+    note_resident(guest, root);
     return 0;
 }
 
@@ -145,15 +158,17 @@ static int add_process(struct status *status, const struct fsroot *root, pid_t p
     int rc = guest_open_pid(root, pid, &guest, &why);
 
     if (rc < 0)
-        return is_no_guest(rc, &why) ? 0 : add_unreadable(status, pid, &why);
+        return is_no_guest(rc, &why) ? 0 : add_unreadable(status, root, pid, &why);
     found = find_guest(status, &guest);
     if (!found) {
         found = append_guest(status);
         if (found)
             name_process(found, &guest);
     }
-    if (found)
+    if (found) {
         found->pid = pid;
+        note_resident(found, root);
+    }
     guest_close(&guest);
     return found ? 0 : -ENOMEM;
 }

@@ -35,11 +35,12 @@ static void teardown(void)
 /* By another process, which seems alive while it has a directory below proc. */
 static pid_t publish(bool alive)
 {
+    char file[RUN_DIR_NAME_MAX];
     pid_t pid = fork();
     char path[48];
 
     if (pid == 0)
-        _exit(neighbour_publish(&root, 7, &panel) < 0);
+        _exit(neighbour_publish(&root, 7, &panel, file) < 0);
 
     int status;
 
@@ -71,19 +72,20 @@ TEST(cases, published_and_read)
     neighbour_free(&read);
     neighbour_read(&root, 8, &read);
     ck_assert_int_eq(read.owner, 0);
-    neighbour_withdraw(&root, 7);
+    neighbour_withdraw(&root, "guest-7.panel");
     neighbour_read(&root, 7, &read);
     ck_assert_int_eq(read.owner, 0);
 }
 
 TEST(cases, none_of_the_dead_and_of_oneself)
 {
+    char file[RUN_DIR_NAME_MAX];
     struct neighbour read;
 
     publish(false);
     neighbour_read(&root, 7, &read);
     ck_assert_int_eq(read.owner, 0);
-    ck_assert_int_eq(neighbour_publish(&root, 7, &panel), 0);
+    ck_assert_int_eq(neighbour_publish(&root, 7, &panel, file), 0);
     neighbour_read(&root, 7, &read);
     ck_assert_int_eq(read.owner, 0);
 }

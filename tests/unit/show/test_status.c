@@ -227,7 +227,8 @@ TEST(plain, unmeasured_guests_have_no_sum)
     struct status status = {.n = 2, .guests = guests};
 
     for (int i = 0; i < 2; i++)
-        guests[i] = (struct status_guest){.assigned_bytes = (uint64_t)512 << 20};
+        guests[i] = (struct status_guest){.assigned_bytes = (uint64_t)512 << 20,
+                                          .resident_bytes = STATUS_UNKNOWN};
     catch_output();
     ck_assert_int_eq(status_print(&status, "domain", SHOW_TABLE), 0);
     ck_assert_has(caught_output(), unknown);

@@ -35,11 +35,14 @@ struct guest_scan {
     bool aged;           /* the host hides touches from the method: ageing, or merged pages */
     /* a record had the flag disputed: choose a method that other processes do not mislead ... */
     bool disputed;
-    bool no_other;        /* ... but this host has no such method */
-    bool method_is_best;  /* there is no better method in that case */
-    bool void_marks;      /* drop the panel at the next scan, under the lock */
-    bool void_method;     /* drop the method at the next scan */
-    uint64_t published;   /* layout of the panel when it was published; 0: not published */
+    bool no_other;       /* ... but this host has no such method */
+    bool method_is_best; /* there is no better method in that case */
+    bool void_marks;     /* drop the panel at the next scan, under the lock */
+    bool void_method;    /* drop the method at the next scan */
+    struct {
+        uint64_t layout; /* of the panel; 0: it is not published */
+        char file[RUN_DIR_NAME_MAX];
+    } published;
     uint64_t reopened_ns; /* when its process had replaced its program; 0: it has not */
     bool reopen;          /* open the guest once more, because it had only begun */
     uint64_t suspended_total_ns;
@@ -104,11 +107,11 @@ static void publish_panel(struct guest_scan *scan)
     uint64_t layout = panel_layout(scan->panel);
     struct neighbour placed = {.method = scan->method};
 
-    if (scan->published == layout)
+    if (scan->published.layout == layout)
         return;
     if (panel_taken(scan->panel, &placed.taken, &placed.huge) == 0 &&
-        neighbour_publish(scan->subject.root, pid_of(scan), &placed) == 0)
-        scan->published = layout;
+        neighbour_publish(scan->subject.root, pid_of(scan), &placed, scan->published.file) == 0)
+        scan->published.layout = layout;
     neighbour_free(&placed);
 }
 
@@ -119,9 +122,9 @@ static void drop_panel(struct guest_scan *scan)
     scan->anew |= scan->panel && scan->recorded;
     panel_close(scan->panel);
     scan->panel = NULL;
-    if (scan->published)
-        neighbour_withdraw(scan->subject.root, pid_of(scan));
-    scan->published = 0;
+    if (scan->published.layout)
+        neighbour_withdraw(scan->subject.root, scan->published.file);
+    scan->published.layout = 0;
 }
 
 static void drop_void(struct guest_scan *scan)
