@@ -20,10 +20,13 @@
 
 #define RING_BYTES (256UL << 10)
 #define ENOUGH_FAULTS 48
-/* A small slot of huge pages has few of them, so one sample may leave its faults unexplained:
- * without a second one a slot was missed in 2 of 11 starts of proof.sh on a busy machine. Faults of
- * devices' registers stay unexplained, however many there are. */
+/* A small slot has few huge pages, so one sample may leave its faults unexplained (2 of 11 starts
+ * of proof.sh on a busy machine). Faults of devices' registers always are, at the same addresses.
+ */
 #define ENOUGH_SAMPLES 2
+/* KVM may map some slots of a mapping by huge pages, whose faults are many, and others by base
+ * pages, of which a guest touches few. So a sample of base pages is large. */
+#define FINE_SAMPLE 4096
 #define FEWEST_VOTES 3
 
 /* --- slots ------------------------------------------------------------------------------------ */
@@ -83,8 +86,7 @@ static bool is_worth(const struct hypothesis *h)
     return h->votes >= (h->unit > base_page_bytes() ? 1 : FEWEST_VOTES);
 }
 
-/* Tests the best hypotheses of the sample until one is proved, and then restores the sample's
- * faults. Returns 1 if one was proved. */
+/* Tests the sample's best hypotheses until one is proved: then it returns 1. Keeps the sample. */
 static int find_slot(struct proof *proof, size_t candidate)
 {
     const size_t n_faults = proof->n_faults;
@@ -110,26 +112,37 @@ static int find_slot(struct proof *proof, size_t candidate)
     return rc;
 }
 
+/* Finds all slots that explain the sample. */
+static int explain(struct proof *proof, size_t candidate)
+{
+    int rc = 1;
+
+    while (rc == 1 && proof->n_faults > 0 && proof->n_slots < PROOF_MAX_SLOTS)
+        rc = find_slot(proof, candidate);
+    return rc < 0 ? rc : 0;
+}
+
 static int find_slots(struct proof *proof, size_t candidate)
 {
     const struct candidate *c = &proof->candidates->at[candidate];
+    struct unexplained known = {.n = 0};
     const size_t begin = proof->n_slots;
+    const size_t fine = proof_unit(c) > base_page_bytes() ? FINE_SAMPLE : 0;
     unsigned enough = 0; /* samples with enough faults */
     int rc = 0;
 
     for (size_t n = PROOF_FIRST_SAMPLE; rc == 0 && n <= PROOF_MAX_SAMPLE; n *= 4) {
         rc = proof_sample(proof, c, n);
-
-        const size_t seen = proof->n_faults;
-
+        enough += proof->n_faults >= ENOUGH_FAULTS;
         for (size_t s = begin; s < proof->n_slots; s++)
             take_explained(proof, &proof->slots[s]);
-        do
-            rc = rc < 0 || proof->n_faults == 0 ? rc : find_slot(proof, candidate);
-        while (rc == 1 && proof->n_faults > 0 && proof->n_slots < PROOF_MAX_SLOTS);
-        rc = rc < 0 ? rc : 0;
-        enough += seen >= ENOUGH_FAULTS;
-        if ((enough > 0 && proof->n_faults == 0) || enough == ENOUGH_SAMPLES ||
+
+        const bool news = proof_note_unexplained(proof, &known);
+
+        if (rc == 0 && (news || enough <= ENOUGH_SAMPLES))
+            rc = explain(proof, candidate);
+        if ((n >= fine && enough > 0 &&
+             (proof->n_faults == 0 || (enough >= ENOUGH_SAMPLES && !news))) ||
             n > base_pages(c->whole.end - c->whole.start))
             break;
     }

@@ -73,6 +73,15 @@ uint64_t proof_unit(const struct candidate *c);
  * negative errno. */
 int proof_sample(struct proof *proof, const struct candidate *c, size_t n);
 
+/** Addresses of faults that no slot explains. */
+struct unexplained {
+    size_t n;
+    uint64_t gpa[PROOF_MAX_FAULTS];
+};
+
+/** Adds those of the sample. Returns true if any is new, so that a slot may be missing. */
+bool proof_note_unexplained(const struct proof *proof, struct unexplained *known);
+
 /** Returns true if this hypothesis maps a page of the sample to the fault at @p gpa. */
 bool proof_explains(const struct proof *proof, const struct hypothesis *h, uint64_t gpa);
 

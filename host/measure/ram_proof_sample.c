@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "measure/ram_proof_private.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/compare.h"
 #include "base/random.h"
@@ -114,6 +115,21 @@ int proof_sample(struct proof *proof, const struct candidate *c, size_t n)
     }
     qsort(proof->faults, proof->n_faults, sizeof(*proof->faults), compare_u64);
     return rc;
+}
+
+bool proof_note_unexplained(const struct proof *proof, struct unexplained *known)
+{
+    const size_t before = known->n;
+
+    for (size_t i = 0; i < proof->n_faults && known->n < COUNT(known->gpa); i++) {
+        size_t k = 0;
+
+        while (k < known->n && known->gpa[k] != proof->faults[i])
+            k++;
+        if (k == known->n)
+            known->gpa[known->n++] = proof->faults[i];
+    }
+    return known->n > before;
 }
 
 /* --- hypotheses ------------------------------------------------------------------------------- */
