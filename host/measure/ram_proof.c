@@ -26,7 +26,7 @@
 #define ENOUGH_SAMPLES 2
 /* KVM may map some slots of a mapping by huge pages, whose faults are many, and others by base
  * pages, of which a guest touches few. So a sample of base pages is large. */
-#define FINE_SAMPLE 4096
+#define FINE_SAMPLE (PROOF_MAX_SAMPLE / 4)
 #define FEWEST_VOTES 3
 
 /* --- slots ------------------------------------------------------------------------------------ */
