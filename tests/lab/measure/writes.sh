@@ -129,8 +129,8 @@ for accel in kvm tcg; do
 done
 
 # Writes have an age, too: 8 MiB are written for 16 s, then 1 MiB.
-if start_payload falling kvm "total=64M phases=16:8M,600:1M" -m 128; then
-	before=$(truth "total=64M hot=8M" written_bytes) now=$(truth "total=64M hot=1M" written_bytes)
+if start_payload falling kvm "total=64M op=write phases=16:8M,600:1M" -m 128; then
+	before=$(truth "total=64M op=write hot=8M" written_bytes) now=$(truth "total=64M op=write hot=1M" written_bytes)
 	"$vmwss" ages --writes --json --pid "$pid" -m zap -w 4,40 -i 4 -k 14 >"$guests_dir/ages"
 	printf '# %s\n' "$(jq -sc 'map([.writes.windows[] | .write_set_bytes])' "$guests_dir/ages")"
 	check "a write set that fell: $now in 4 s, and $before in 40" jq -es "any(.[].writes.windows; length == 2 and
