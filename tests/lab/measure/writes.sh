@@ -31,6 +31,17 @@ check_writes() {
 	check "$what: says nothing of the working set" record_has '.windows == []'
 }
 
+# kill_while SECONDS COMMAND: has it follow the guest's writes for so long, and ends it by SIGKILL.
+kill_while() {
+	local killed
+	"$vmwss" "$2" --writes --pid "$pid" -w 60 >/dev/null 2>&1 &
+	killed=$!
+	settles measured_by "$pid" "$killed"
+	sleep "$1"
+	kill -KILL "$killed"
+	wait "$killed" 2>/dev/null
+}
+
 curve_ascends() { record_has '[.writes.windows[].write_set_bytes] | . == sort'; }
 
 points() { printf '# %s: %s, flags %s of %s\n' "$1" "$(jq -c '[.writes.windows[] | [.est_window_s, .write_set_low_bytes,
@@ -38,7 +49,7 @@ points() { printf '# %s: %s, flags %s of %s\n' "$1" "$(jq -c '[.writes.windows[]
 
 # Follows the guest, whose write set does not change; then likewise while another program clears the bits, and after kill -9.
 check_ages() {
-	local of_measure watching
+	local of_measure
 	check "ages" ages_running 4 4,8,12 -m zap -n 4000
 	points "ages"
 	check "ages: each window has what is written" every_exact "$t"
@@ -60,12 +71,7 @@ check_ages() {
 	points "ages, bits cleared after 6 s"
 	check "ages: the bounds hold the truth" every_holds "$t"
 
-	"$vmwss" ages --writes --pid "$pid" -w 60 >/dev/null 2>&1 &
-	watching=$!
-	settles measured_by "$pid" "$watching"
-	sleep 3
-	kill -KILL "$watching"
-	wait "$watching" 2>/dev/null
+	kill_while 3 ages
 	check_writes "after kill -9 of ages" "$t" 4
 }
 
@@ -95,12 +101,7 @@ for accel in kvm tcg; do
 			stop_guest "$pid"
 			continue
 		fi
-		"$vmwss" measure --writes --pid "$pid" -w 60 >/dev/null 2>&1 &
-		measuring=$!
-		settles measured_by "$pid" "$measuring"
-		sleep 1
-		kill -KILL "$measuring"
-		wait "$measuring" 2>/dev/null
+		kill_while 1 measure
 		check_writes "$accel, anon, after kill -9" "$t" 4
 		stop_guest "$pid"
 	fi
