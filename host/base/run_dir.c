@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "base/run_dir.h"
 
+#include "base/kernel_number.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,18 +29,13 @@ static int innermost_pid(const struct fsroot *root, pid_t pid)
 {
     char status[8192];
     const char *line = fsroot_read(root, status, sizeof(status), "proc/%d/status", (int)pid) > 0
-                           ? strstr(status, "\nNSpid:")
+                           ? kernel_line(status, "NSpid:")
                            : NULL;
-    int innermost = (int)pid;
+    uint64_t innermost = (uint64_t)pid;
 
-    if (line) {
-        const char *end = strchr(line + 1, '\n');
-        const char *last = memrchr(line, '\t', (size_t)((end ? end : strchr(line, '\0')) - line));
-
-        if (last)
-            sscanf(last, "%9d", &innermost);
-    }
-    return innermost;
+    while (line)
+        line = kernel_u64(line, &innermost);
+    return (int)innermost;
 }
 
 void run_dir_guest_file(const struct fsroot *root, pid_t pid, const char *suffix,

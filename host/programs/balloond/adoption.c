@@ -74,7 +74,7 @@ static void take_over(struct balloond *balloond, size_t i, const struct journal_
     guest->state.trouble = row->trouble == TROUBLE_FOREIGN ? TROUBLE_NONE
                                                            : (enum balloon_trouble)row->trouble;
     log_line(LOG_CLASS_GUEST, LOG_NOTICE, "domain %s: its balloon is adopted, it had %llu MiB%s",
-             row->name, (unsigned long long)(before_bytes / DECIDE_MIB),
+             row->name, before_bytes / DECIDE_MIB,
              row->restored_s > 0 ? ", and is on its way there" : "");
 }
 

@@ -135,17 +135,14 @@ static void log_order(const struct journal_entry *entry)
 
     if (reclaim_bytes != DECIDE_UNKNOWN) {
         log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %sreclaim %llu MiB: %s", entry->name,
-                 entry->acted ? "" : "would ", (unsigned long long)(reclaim_bytes / DECIDE_MIB),
-                 entry->why);
+                 entry->acted ? "" : "would ", reclaim_bytes / DECIDE_MIB, entry->why);
         return;
     }
     if (entry->goal_bytes < entry->target_bytes)
-        snprintf(goal, sizeof(goal), ", on the way to %llu",
-                 (unsigned long long)(entry->goal_bytes / DECIDE_MIB));
+        snprintf(goal, sizeof(goal), ", on the way to %llu", entry->goal_bytes / DECIDE_MIB);
     log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s%s from %llu to %llu MiB%s: %s", entry->name,
-             entry->acted ? "" : "would ", entry->action,
-             (unsigned long long)(entry->actual_bytes / DECIDE_MIB),
-             (unsigned long long)(entry->target_bytes / DECIDE_MIB), goal, entry->why);
+             entry->acted ? "" : "would ", entry->action, entry->actual_bytes / DECIDE_MIB,
+             entry->target_bytes / DECIDE_MIB, goal, entry->why);
 }
 
 static void begin_after(struct balloon_guest *member, const struct journal_entry *entry)

@@ -108,8 +108,7 @@ static void note_unreported(struct balloond *balloond)
             "%zu of %zu guests report no statistics, and nothing is taken from them; at most "
             "%llu MiB could be if their balloon drivers were asked, as with act = yes and without "
             "statistics = keep: " ASK_IT,
-            n, balloond->members.n, (unsigned long long)(win_bytes / DECIDE_MIB),
-            balloond->members.members[first].name);
+            n, balloond->members.n, win_bytes / DECIDE_MIB, balloond->members.members[first].name);
     balloond->n_unreported = larger(n, balloond->n_unreported);
 }
 
