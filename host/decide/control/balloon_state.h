@@ -60,7 +60,7 @@ enum balloon_trouble {
     TROUBLE_FOREIGN,   /* another program moves it */
 };
 
-/** How often another program undid what we had ordered, in a row. */
+/** Orders of ours in a row that another program undid. */
 struct balloon_row {
     unsigned n;
     double at_s; /* the last time */

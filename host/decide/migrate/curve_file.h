@@ -22,7 +22,8 @@ struct migrate_guest {
     bool kvm;
     bool arrived;    /* by a migration, which leaves pages of zeroes resident; a record has no such
                         word */
-    bool vhost_user; /* processes of such devices may write into its memory, unseen; likewise */
+    bool vhost_user; /* processes of such devices may write into its memory, unseen; nor
+                      * has a record this */
     uint64_t ram_bytes, resident_bytes;
     uint64_t wss_bytes;        /* of the longest window; 0: not measured */
     struct write_curve writes; /* of all markings */

@@ -53,10 +53,10 @@ struct migrate_memory {
     const struct write_curve *quiet;
 };
 
-/** How auto-converge slows a guest down: shares of its CPU time, and of what is sent. */
+/** Parameters of auto-converge, which slows a guest down: shares of its CPU time. */
 struct migrate_throttle {
     double first, step, most;
-    double trigger; /* begins when more than this is written while so much is sent */
+    double trigger; /* it begins when the guest writes more than this share of what is sent */
 };
 
 /** QEMU's own: cpu-throttle-initial, -increment, max-cpu-throttle, throttle-trigger-threshold. */

@@ -31,7 +31,7 @@ struct plan_writes {
     bool kvm;
     double last_s;             /* Unix time of the latest curve */
     uint64_t sparse_end_bytes; /* of that curve */
-    unsigned flags;            /* likewise */
+    unsigned flags;            /* of that curve, too */
     size_t n_windows;
     double window_s[PLAN_WRITE_WINDOWS]; /* in the order in which they were seen */
     struct plan_written hours[PLAN_WEEK_HOURS][PLAN_WRITE_WINDOWS];

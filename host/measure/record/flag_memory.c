@@ -142,7 +142,7 @@ void flag_memory_apply(const struct flag_memory *memory, struct sample_record *r
     }
 }
 
-/* Writes by a job of QEMU's cannot be told from the guest's. */
+/* Writes by a QEMU job cannot be told apart from the guest's. */
 static void apply_to_writes(const struct flag_memory *memory, struct write_curve *curve,
                             double now_s)
 {

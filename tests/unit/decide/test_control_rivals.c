@@ -2,7 +2,7 @@
 /**
  * @file test_control_rivals.c  Random histories of guests whose balloons other programs move, and
  * of guests whose drivers are slow or stop, second by second: a balloon turns at most twice an
- * hour, and what is said of it is true.
+ * hour, and the messages about it are true.
  */
 #include "fixture.h"
 
